@@ -1,0 +1,167 @@
+"""What is on an accelerated EC2 instance type."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cache
+from types import MappingProxyType
+
+from constructs_lib.catalog import tables
+from constructs_lib.errors import ArgumentError, UnknownInstanceTypeError, UnsupportedInstanceTypeError
+from constructs_lib.validation import complaint, instance_of, integer, number, one_of, text
+
+KINDS = ("nvidia", "neuron", "gaudi", "qualcomm", "fpga", "media", "amd")
+ARCHITECTURES = ("x86_64", "arm64")
+DRIVERS = ("open", "proprietary")
+STATUSES = ("current", "previous", "retired")
+
+_NAME = re.compile(r"[a-z][a-z0-9-]*\.[a-z0-9-]+")
+_TABLE_DATE = "October 2026"
+_STATE_THE_FACTS = "pass AcceleratedType(name=..., kind=..., ...) with its facts in place of the name"
+
+
+@dataclass(frozen=True, kw_only=True)
+class AcceleratedType:
+    """The facts about one instance type that a fleet depends on.
+
+    :func:`lookup` returns them for the types of the catalog. State them yourself for a type that is newer
+    than it.
+
+    Attributes:
+        name: for example ``g6.xlarge``.
+        kind: ``nvidia``, ``neuron``, ``gaudi``, ``qualcomm``, ``fpga``, ``media`` or ``amd``.
+        model: the accelerator's name, for example ``L4``.
+        accelerators: how many the operating system sees. At least 1; exactly 1 on a type with a fraction of
+            one.
+        accelerator_memory_mib: memory of one accelerator, in MiB.
+        architecture: of the CPU, ``x86_64`` or ``arm64``.
+        fraction: the share of an accelerator that the type has, above 0 and below 1. Default: whole
+            accelerators.
+        driver: flavour of the NVIDIA kernel driver, ``open`` or ``proprietary``.
+            Default: ``open`` for ``nvidia`` types (it runs from the Turing generation on), none for others.
+        video_encoder: whether AWS offers the type for graphics or media work. Default: no.
+        status: ``current``, ``previous`` or ``retired``. Default: ``current``.
+
+    Raises:
+        ArgumentError: a fact is of the wrong type, out of range or at odds with another one.
+    """
+
+    name: str
+    kind: str
+    model: str
+    accelerators: int
+    accelerator_memory_mib: int
+    architecture: str
+    fraction: float | None = None
+    driver: str | None = None
+    video_encoder: bool = False
+    status: str = "current"
+
+    def __post_init__(self) -> None:
+        where = "AcceleratedType"
+        cure = "write for example 'g6.xlarge'"
+        if not _NAME.fullmatch(text(where, "name", self.name, cure=cure)):
+            raise ArgumentError(complaint(where, "name", "be an instance type in lower case", self.name, cure))
+        where = f"AcceleratedType {self.name}"
+        one_of(where, "kind", self.kind, KINDS, cure="NVIDIA GPUs are 'nvidia'")
+        text(where, "model", self.model, cure="give the accelerator's name, for example 'L4'")
+        integer(where, "accelerators", self.accelerators, minimum=1, cure="count what the operating system sees")
+        integer(
+            where, "accelerator_memory_mib", self.accelerator_memory_mib, minimum=1, cure="give MiB of one accelerator"
+        )
+        one_of(where, "architecture", self.architecture, ARCHITECTURES, cure="name the CPU's architecture")
+        instance_of(where, "video_encoder", self.video_encoder, bool, cure="write True or False")
+        one_of(where, "status", self.status, STATUSES, cure="leave it out for a type that AWS sells today")
+        self._check_fraction(where)
+        self._settle_driver(where)
+
+    def _check_fraction(self, where: str) -> None:
+        if self.fraction is None:
+            return
+        number(where, "fraction", self.fraction, above=0, below=1, cure="leave it out for whole accelerators")
+        if self.accelerators != 1:
+            rule = "be 1 on a type with a fraction of an accelerator"
+            cure = "the operating system sees the fraction as one device"
+            raise ArgumentError(complaint(where, "accelerators", rule, self.accelerators, cure))
+
+    def _settle_driver(self, where: str) -> None:
+        if self.driver is None:
+            object.__setattr__(self, "driver", "open" if self.kind == "nvidia" else None)
+        elif self.kind != "nvidia":
+            rule = f"be left out for kind {self.kind!r}"
+            cure = "only NVIDIA GPUs have a choice of kernel driver"
+            raise ArgumentError(complaint(where, "driver", rule, self.driver, cure))
+        else:
+            one_of(where, "driver", self.driver, DRIVERS, cure="GPUs from the Turing generation on run 'open'")
+
+    @property
+    def family(self) -> str:
+        """The part before the dot: ``g6`` for ``g6.xlarge``."""
+        return self.name.partition(".")[0]
+
+
+def lookup(name: str, *, where: str = "catalog", parameter: str = "instance_type") -> AcceleratedType:
+    """Return the catalog's facts about an instance type.
+
+    Args:
+        name: for example ``g6.xlarge``.
+        where: construct path, for messages. Default: ``catalog``.
+        parameter: whose value the name is, for messages. Default: ``instance_type``.
+
+    Raises:
+        ArgumentError: ``name`` is not a text.
+        UnsupportedInstanceTypeError: the type has no accelerator.
+        UnknownInstanceTypeError: the catalog has no facts about the type; the message names similar ones.
+    """
+    text(where, parameter, name, cure="write an instance type, for example 'g6.xlarge'")
+    types = known_types()
+    if name in types:
+        return types[name]
+    if name.partition(".")[0] in _cpu_families():
+        raise UnsupportedInstanceTypeError(
+            complaint(where, parameter, "be an instance type with an accelerator", name, _instead_of_cpu(name))
+        )
+    rule = f"be an accelerated instance type that the catalog ({_TABLE_DATE}) knows"
+    raise UnknownInstanceTypeError(complaint(where, parameter, rule, name, _similar(name, types) + _STATE_THE_FACTS))
+
+
+@cache
+def known_types() -> Mapping[str, AcceleratedType]:
+    """All accelerated instance types of the catalog by name, retired ones included."""
+    return MappingProxyType({row["type"]: _from_row(row) for row in tables.read("instance_types.csv")})
+
+
+@cache
+def _cpu_families() -> frozenset[str]:
+    return frozenset(row["family"] for row in tables.read("cpu_families.csv"))
+
+
+def _from_row(row: Mapping[str, str]) -> AcceleratedType:
+    return AcceleratedType(
+        name=row["type"],
+        kind=row["kind"],
+        model=row["model"],
+        accelerators=int(row["count"]),
+        accelerator_memory_mib=int(row["memory_mib"]),
+        architecture=row["architecture"],
+        fraction=float(row["fraction"]) if row["fraction"] else None,
+        driver=row["driver"] or None,
+        video_encoder={"yes": True, "no": False}[row["video_encoder"]],
+        status=row["status"],
+    )
+
+
+def _instead_of_cpu(name: str) -> str:
+    family = name.partition(".")[0]
+    return f"no type of the {family} family has one: choose a type with a GPU, for example 'g6.xlarge'"
+
+
+def _similar(name: str, types: Mapping[str, AcceleratedType]) -> str:
+    """Sizes of the same family are what was meant if the family is known, else whatever is spelled alike."""
+    family = name.partition(".")[0]
+    siblings: Sequence[str] = [known for known, facts in types.items() if facts.family == family]
+    matches = get_close_matches(name, siblings or list(types), n=3)
+    return f"did you mean {' or '.join(matches)}? Else " if matches else ""

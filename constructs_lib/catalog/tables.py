@@ -1,0 +1,12 @@
+"""Reads the tables under ``data/``: CSV whose leading comment lines give source, date and licence."""
+
+from __future__ import annotations
+
+import csv
+from importlib.resources import files
+
+
+def read(name: str) -> list[dict[str, str]]:
+    """Return the rows of a table; every value is text as it stands in the file."""
+    lines = (files(__package__) / "data" / name).read_text(encoding="utf-8").splitlines()
+    return list(csv.DictReader(line for line in lines if not line.startswith("#")))

@@ -1,0 +1,8 @@
+"""What is deployed: the fleet and its parts."""
+
+from constructs_lib.fleet.accelerated_fleet import AcceleratedFleet
+from constructs_lib.fleet.image import FleetImage, OperatingSystem
+from constructs_lib.fleet.purchase import Purchase
+from constructs_lib.fleet.storage import FleetStorage
+
+__all__ = ["AcceleratedFleet", "FleetImage", "FleetStorage", "OperatingSystem", "Purchase"]

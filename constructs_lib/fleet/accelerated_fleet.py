@@ -1,0 +1,332 @@
+"""The library's main construct."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jsii
+from aws_cdk import Names, Stack
+from aws_cdk import aws_autoscaling as autoscaling
+from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_sns as sns
+from aws_cdk import aws_ssm as ssm
+from constructs import Construct
+
+from constructs_lib.fleet.advice import advise
+from constructs_lib.fleet.boot import boot_user_data, check_user_data_size
+from constructs_lib.fleet.encryption import open_volume_key
+from constructs_lib.fleet.group import auto_scaling_group
+from constructs_lib.fleet.image import FleetImage
+from constructs_lib.fleet.instance_role import instance_role
+from constructs_lib.fleet.instance_types import InstanceTypes
+from constructs_lib.fleet.launch_template import launch_template
+from constructs_lib.fleet.purchase import Purchase
+from constructs_lib.fleet.settings import FleetSettings
+from constructs_lib.fleet.storage import FleetStorage
+from constructs_lib.fleet.watch import capacity_shortfall_alarm, launch_failure_rule, telemetry_gap_alarm
+from constructs_lib.notifications import notifications_topic
+from constructs_lib.release import FleetCleanup, IdlePolicy, ReleaseLoop, ScaleInProtection
+from constructs_lib.scaling import Demand, WakeOnDemand
+from constructs_lib.telemetry import AgentConfiguration, FleetMetrics, Telemetry, names
+
+
+@jsii.implements(iam.IGrantable, ec2.IConnectable)
+class AcceleratedFleet(Construct):
+    """A fleet of accelerated instances that is measured, wakes on demand, and goes back to zero when idle.
+
+    Defines an Auto Scaling group with a launch template, role and security group of its own; the CloudWatch agent's
+    configuration; the functions that wake the fleet, release idle instances and free everything when the stack is
+    deleted; alarms for missing readings, missing capacity, unknown instances and failing functions; and a topic that
+    they, and each failed launch, reach.
+
+    Limitations: Linux only. A deploy replaces no running instance: a new image or agent configuration reaches the
+    instances that start after it. A capacity reservation bills on while the fleet that would use it is at zero.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        vpc: ec2.IVpc,
+        instance_types: InstanceTypes,
+        max_capacity: int,
+        min_capacity: int | None = None,
+        vpc_subnets: ec2.SubnetSelection | None = None,
+        image: FleetImage | None = None,
+        purchase: Purchase | None = None,
+        demand: Demand | None = None,
+        idle: IdlePolicy | None = None,
+        telemetry: Telemetry | None = None,
+        storage: FleetStorage | None = None,
+        notifications: sns.ITopic | None = None,
+        role: iam.IRole | None = None,
+        security_group: ec2.ISecurityGroup | None = None,
+        user_data: ec2.UserData | None = None,
+        encryption_key: kms.IKey | None = None,
+    ) -> None:
+        """
+        Args:
+            vpc: where the instances run.
+            instance_types: names, ``ec2.InstanceType`` or ``AcceleratedType`` (for a type newer than the catalogue), in
+                order of preference. They share accelerator kind, CPU architecture and driver.
+            max_capacity: most instances at a time, at least 1.
+            min_capacity: instances kept even when idle. Default: none, the fleet rests at zero.
+            vpc_subnets: Default: the VPC's private subnets, else its isolated, else its public ones.
+            image: Default: the Deep Learning base image on Amazon Linux 2023 for the types' architecture.
+            purchase: Default: On-Demand.
+            demand: what starts instances. Default: nothing does, except whoever sets the group's desired capacity.
+            idle: when an instance is idle. Default: ``IdlePolicy()``, 15 minutes below 5 % on every accelerator.
+            telemetry: what is measured. Default: what the fleet's types support, per accelerator, instance and group.
+            storage: the root volume. Default: gp3 of the image's size.
+            notifications: topic for all alarms and failed launches. Default: a new one without subscribers.
+            role: of the instances, gets the permissions that the agent needs. Default: a new one with these alone.
+            security_group: Default: a new one without inbound rules; outbound is open.
+            user_data: script that starts the workload, run after the agent. Default: nothing is started.
+            encryption_key: for the volumes. Default: the account's default key for EBS.
+
+        Raises:
+            FleetError: an argument is wrong by itself or in combination; the message names the cure.
+        """
+        super().__init__(scope, id)
+        settings = FleetSettings.check(
+            self.node.path,
+            vpc=vpc,
+            instance_types=instance_types,
+            max_capacity=max_capacity,
+            min_capacity=min_capacity,
+            vpc_subnets=vpc_subnets,
+            image=image,
+            purchase=purchase,
+            demand=demand,
+            idle=idle,
+            telemetry=telemetry,
+            storage=storage,
+        )
+        self._settings = settings
+        self._tag_value = f"{Stack.of(self).stack_name}/{Names.unique_resource_name(self, max_length=80)}"
+        self._notifications = notifications_topic(self, "Notifications", notifications)
+        self._agent_parameter = self._build_agent_parameter()
+        self._role = instance_role(self, "Role", role, self._agent_parameter.parameter_arn)
+        self._security_group = self._build_security_group(vpc, security_group)
+        self._launch_template = self._build_launch_template(user_data, encryption_key)
+        self._group = self._build_group(vpc, vpc_subnets)
+        self._metrics = FleetMetrics(self._group.auto_scaling_group_name, settings.kind)
+        self._release = self._build_release()
+        self._wake = self._build_wake()
+        self._build_watch()
+        FleetCleanup(self, "Cleanup", auto_scaling_group=self._group, fleet_tag_value=self._tag_value)
+        self.node.default_child = self._group.node.default_child
+        advise(self, settings, vpc=vpc, vpc_subnets=vpc_subnets)
+
+    # --- parts -----------------------------------------------------------------------------------------------------
+
+    @property
+    def auto_scaling_group(self) -> autoscaling.AutoScalingGroup:
+        """The group; its ``node.default_child`` is the escape hatch to every property of CloudFormation."""
+        return self._group
+
+    @property
+    def launch_template(self) -> ec2.LaunchTemplate:
+        """The fleet's own launch template."""
+        return self._launch_template
+
+    @property
+    def role(self) -> iam.IRole:
+        """The instances' role."""
+        return self._role
+
+    @property
+    def security_group(self) -> ec2.ISecurityGroup:
+        """The instances' security group."""
+        return self._security_group
+
+    @property
+    def idle_alarm(self) -> cloudwatch.Alarm:
+        """In ALARM while every accelerator of the fleet has been idle for the whole window."""
+        return self._release.idle_alarm
+
+    @property
+    def release_function(self) -> lambda_.Function:
+        """The function that judges each instance and releases the idle ones."""
+        return self._release.function
+
+    @property
+    def wake_function(self) -> lambda_.Function | None:
+        """The function that raises the capacity to what the demand needs; none without a demand."""
+        return None if self._wake is None else self._wake.function
+
+    @property
+    def notifications(self) -> sns.ITopic:
+        """Where alarms and failed launches go."""
+        return self._notifications
+
+    @property
+    def fleet_tag_value(self) -> str:
+        """Value of the tag ``accelerated-fleet:id`` on everything that this fleet starts, unique to stack and fleet."""
+        return self._tag_value
+
+    # --- the CDK's own manners -------------------------------------------------------------------------------------
+
+    @property
+    def grant_principal(self) -> iam.IPrincipal:
+        """Grants to the fleet are grants to its instances: ``bucket.grant_read(fleet)``."""
+        return self._role.grant_principal
+
+    @property
+    def connections(self) -> ec2.Connections:
+        """Network rules from and to the instances."""
+        return self._security_group.connections
+
+    def add_user_data(self, *commands: str) -> None:
+        """Append shell commands to what an instance does at boot, after the agent and the given ``user_data``."""
+        user_data = self._launch_template.user_data
+        assert user_data is not None
+        user_data.add_commands(*commands)
+        check_user_data_size(self.node.path, user_data)
+
+    def grant(self, grantee: iam.IGrantable, *actions: str) -> iam.Grant:
+        """Allow Auto Scaling actions on this fleet's group and no other."""
+        return iam.Grant.add_to_principal(
+            grantee=grantee, actions=list(actions), resource_arns=[self._group.auto_scaling_group_arn]
+        )
+
+    def grant_wake(self, grantee: iam.IGrantable) -> iam.Grant:
+        """Allow to set the group's desired capacity, for a scheduler of your own.
+
+        Lowering it ends no instance, since all are protected from scale-in.
+        """
+        return self.grant(grantee, "autoscaling:SetDesiredCapacity")
+
+    def grant_hold(self, grantee: iam.IGrantable) -> iam.Grant:
+        """Allow to mark instances of this fleet with the tag ``accelerated-fleet:hold``, and to remove the mark.
+
+        A marked instance is never released. ``fleet.grant_hold(fleet)`` lets the workload hold its own instance.
+        """
+        return iam.Grant.add_to_principal(
+            grantee=grantee,
+            actions=["ec2:CreateTags", "ec2:DeleteTags"],
+            resource_arns=[Stack.of(self).format_arn(service="ec2", resource="instance", resource_name="*")],
+            conditions={
+                "StringEquals": {f"aws:ResourceTag/{names.FLEET_TAG}": self._tag_value},
+                "ForAllValues:StringEquals": {"aws:TagKeys": [names.HOLD_TAG]},
+            },
+        )
+
+    def metric(self, metric_name: str, **options: Any) -> cloudwatch.Metric:
+        """A metric of the fleet's namespace for the whole group; ``options`` are those of ``cloudwatch.Metric``."""
+        return self._metrics.metric(metric_name, **options)
+
+    def metric_busiest_accelerator(self, **options: Any) -> cloudwatch.Metric:
+        """Utilisation of the busiest accelerator of the fleet, percent, the maximum of each minute."""
+        return self._metrics.busiest_accelerator(**options)
+
+    def metric_accelerator_utilization(self, **options: Any) -> cloudwatch.Metric:
+        """Mean utilisation over all accelerators of the fleet, percent."""
+        return self._metrics.mean_utilization(**options)
+
+    def metric_in_service_instances(self, **options: Any) -> cloudwatch.Metric:
+        """Instances in service."""
+        return self._metrics.in_service_instances(**options)
+
+    def metric_desired_capacity(self, **options: Any) -> cloudwatch.Metric:
+        """Instances wanted."""
+        return self._metrics.desired_capacity(**options)
+
+    def metric_instances_released(self, **options: Any) -> cloudwatch.Metric:
+        """Instances that the release handler ended, the sum over the period."""
+        return self._metrics.instances_released(**options)
+
+    # --- construction ----------------------------------------------------------------------------------------------
+
+    def _build_agent_parameter(self) -> ssm.StringParameter:
+        settings = self._settings
+        configuration = AgentConfiguration.full(settings.types, settings.telemetry, where=self.node.path)
+        return ssm.StringParameter(
+            self,
+            "AgentConfiguration",
+            description="Configuration of the CloudWatch agent of an accelerated fleet",
+            string_value=configuration.to_json(),
+        )
+
+    def _build_security_group(self, vpc: ec2.IVpc, given: ec2.ISecurityGroup | None) -> ec2.ISecurityGroup:
+        if given is not None:
+            return given
+        return ec2.SecurityGroup(self, "SecurityGroup", vpc=vpc, description="Instances of an accelerated fleet")
+
+    def _build_launch_template(
+        self, user_data: ec2.UserData | None, encryption_key: kms.IKey | None
+    ) -> ec2.LaunchTemplate:
+        settings = self._settings
+        first = settings.types[0]
+        if encryption_key is not None:
+            open_volume_key(self, encryption_key, spot=settings.purchase.uses_spot)
+        return launch_template(
+            self,
+            "LaunchTemplate",
+            instance_type=None if settings.is_mixed else first.name,
+            machine_image=settings.image.machine_image(self.node.path, first.architecture, first.driver),
+            root_device=settings.image.root_device,
+            storage=settings.storage,
+            encryption_key=encryption_key,
+            role=self._role,
+            security_group=self._security_group,
+            user_data=boot_user_data(
+                self.node.path,
+                agent_parameter=self._agent_parameter.parameter_name,
+                fallback_config=AgentConfiguration.fallback().to_json(),
+                driver_probe=settings.kind.driver_probe,
+                workload=user_data,
+            ),
+            fleet_tag_value=self._tag_value,
+        )
+
+    def _build_group(self, vpc: ec2.IVpc, vpc_subnets: ec2.SubnetSelection | None) -> autoscaling.AutoScalingGroup:
+        return auto_scaling_group(
+            self,
+            "AutoScalingGroup",
+            self._settings,
+            vpc=vpc,
+            vpc_subnets=vpc_subnets,
+            launch_template=self._launch_template,
+            fleet_tag_value=self._tag_value,
+        )
+
+    def _build_release(self) -> ReleaseLoop:
+        return ReleaseLoop(
+            self,
+            "Release",
+            auto_scaling_group=self._group,
+            policy=self._settings.idle,
+            kind=self._settings.kind,
+            protection=ScaleInProtection.IGNORE,
+            demand=self._settings.demand,
+            notifications=self._notifications,
+        )
+
+    def _build_wake(self) -> WakeOnDemand | None:
+        if self._settings.demand is None:
+            return None
+        return WakeOnDemand(
+            self,
+            "Wake",
+            auto_scaling_group=self._group,
+            demand=self._settings.demand,
+            notifications=self._notifications,
+        )
+
+    def _build_watch(self) -> None:
+        topic = self._notifications
+        warm_up = self._settings.idle.warm_up_seconds
+        telemetry_gap_alarm(self, "TelemetryGapAlarm", self._metrics, warm_up_seconds=warm_up, notifications=topic)
+        capacity_shortfall_alarm(self, "CapacityShortfallAlarm", self._metrics, notifications=topic)
+        launch_failure_rule(
+            self,
+            "LaunchFailures",
+            auto_scaling_group_name=self._group.auto_scaling_group_name,
+            notifications=topic,
+        )

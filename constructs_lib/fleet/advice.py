@@ -1,0 +1,56 @@
+"""What is allowed but will cost money or patience: warnings at synth, with ids that are part of the public contract."""
+
+from __future__ import annotations
+
+from aws_cdk import Annotations
+from aws_cdk import aws_ec2 as ec2
+from constructs import Construct
+
+from constructs_lib.fleet.settings import FleetSettings
+
+NO_WAY_UP = "@cdk-accelerated-fleet/fleet:NoWayUp"
+SINGLE_SPOT_POOL = "@cdk-accelerated-fleet/fleet:SingleSpotPool"
+ISOLATED_SUBNETS = "@cdk-accelerated-fleet/fleet:IsolatedSubnets"
+
+# What an instance without a way to the internet must reach: metrics, tags, its agent configuration, sessions.
+_ENDPOINTS = ("monitoring", "ec2", "ssm", "ssmmessages", "s3 (gateway)")
+
+
+def advise(
+    scope: Construct, settings: FleetSettings, *, vpc: ec2.IVpc, vpc_subnets: ec2.SubnetSelection | None
+) -> None:
+    """Warn of combinations that deploy and then disappoint."""
+    annotations = Annotations.of(scope)
+    if settings.demand is None and settings.min_capacity == 0:
+        annotations.add_warning_v2(
+            NO_WAY_UP,
+            "nothing starts this fleet from zero: give demand=QueueDemand(...), or let something of yours set the "
+            "desired capacity (grant_wake)",
+        )
+    subnets = _selected(vpc, vpc_subnets)
+    if settings.purchase.uses_spot and len(settings.types) == 1 and len(set(subnets.availability_zones)) < 2:
+        annotations.add_warning_v2(
+            SINGLE_SPOT_POOL,
+            f"all Spot capacity comes from one pool ({settings.types[0].name} in one zone), which AWS can take back at "
+            "once: add instance types, zones, or on_demand_base",
+        )
+    isolated = {subnet.subnet_id for subnet in vpc.isolated_subnets}
+    if isolated & set(subnets.subnet_ids):
+        annotations.add_warning_v2(
+            ISOLATED_SUBNETS,
+            "subnets without a route to the internet need VPC endpoints, else the agent is silent and no instance is "
+            f"ever released: {', '.join(_ENDPOINTS)}, and those of the services that the workload calls",
+        )
+
+
+def _selected(vpc: ec2.IVpc, selection: ec2.SubnetSelection | None) -> ec2.SelectedSubnets:
+    if selection is None:
+        return vpc.select_subnets()
+    return vpc.select_subnets(
+        availability_zones=selection.availability_zones,
+        one_per_az=selection.one_per_az,
+        subnet_filters=selection.subnet_filters,
+        subnet_group_name=selection.subnet_group_name,
+        subnets=selection.subnets,
+        subnet_type=selection.subnet_type,
+    )

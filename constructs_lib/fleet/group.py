@@ -1,0 +1,77 @@
+"""The Auto Scaling group: which types, bought how, and what may never happen to it."""
+
+from __future__ import annotations
+
+from aws_cdk import CfnResource, Duration, Tags
+from aws_cdk import aws_autoscaling as autoscaling
+from aws_cdk import aws_ec2 as ec2
+from constructs import Construct
+
+from constructs_lib.fleet.settings import FleetSettings
+from constructs_lib.telemetry import names
+
+_SHORTEST_GRACE_SECONDS = 300
+
+
+def auto_scaling_group(
+    scope: Construct,
+    id: str,
+    settings: FleetSettings,
+    *,
+    vpc: ec2.IVpc,
+    vpc_subnets: ec2.SubnetSelection | None,
+    launch_template: ec2.LaunchTemplate,
+    fleet_tag_value: str,
+) -> autoscaling.AutoScalingGroup:
+    """A group that grows by request only and from which nothing but the release handler takes a running instance.
+
+    Every instance is protected from scale-in, so a lowered maximum, a changed desired capacity or a rebalancing of
+    zones cannot pick a victim; the release handler's call is not subject to that protection. There is no desired
+    capacity in the template and no rolling update: a deploy neither shrinks the fleet nor replaces a running instance,
+    and a change of the launch template reaches the instances started after it.
+    """
+    mixed = settings.is_mixed
+    warm_up = Duration.seconds(settings.idle.warm_up_seconds)
+    group = autoscaling.AutoScalingGroup(
+        scope,
+        id,
+        vpc=vpc,
+        vpc_subnets=vpc_subnets,
+        launch_template=None if mixed else launch_template,
+        mixed_instances_policy=_mixed_policy(launch_template, settings) if mixed else None,
+        min_capacity=settings.min_capacity,
+        max_capacity=settings.max_capacity,
+        new_instances_protected_from_scale_in=True,
+        capacity_rebalance=False,
+        default_instance_warmup=warm_up,
+        health_checks=autoscaling.HealthChecks.ec2(
+            grace_period=Duration.seconds(max(settings.idle.warm_up_seconds, _SHORTEST_GRACE_SECONDS))
+        ),
+        group_metrics=[autoscaling.GroupMetrics.all()],
+    )
+    Tags.of(group).add(names.FLEET_TAG, fleet_tag_value, apply_to_launched_instances=False)
+    resource = group.node.default_child
+    assert isinstance(resource, CfnResource)
+    resource.add_metadata(
+        "AcceleratedFleet",
+        {
+            "Image": settings.image.description,
+            "Updates": "none: a deploy replaces no running instance; later ones use the new launch template",
+        },
+    )
+    return group
+
+
+def _mixed_policy(launch_template: ec2.LaunchTemplate, settings: FleetSettings) -> autoscaling.MixedInstancesPolicy:
+    return autoscaling.MixedInstancesPolicy(
+        launch_template=launch_template,
+        launch_template_overrides=[
+            autoscaling.LaunchTemplateOverrides(instance_type=ec2.InstanceType(type_.name)) for type_ in settings.types
+        ],
+        instances_distribution=autoscaling.InstancesDistribution(
+            on_demand_allocation_strategy=autoscaling.OnDemandAllocationStrategy.PRIORITIZED,
+            on_demand_base_capacity=settings.purchase.on_demand_base,
+            on_demand_percentage_above_base_capacity=settings.purchase.on_demand_percent,
+            spot_allocation_strategy=autoscaling.SpotAllocationStrategy.PRICE_CAPACITY_OPTIMIZED,
+        ),
+    )

@@ -1,0 +1,152 @@
+"""Which machine image the instances boot."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from enum import Enum
+
+from aws_cdk import aws_ec2 as ec2
+
+from constructs_lib.errors import ArgumentError, UnsupportedInstanceTypeError
+from constructs_lib.validation import complaint, instance_of, text
+
+_BASE_PARAMETER = "/aws/service/deeplearning/ami/{architecture}/base-oss-nvidia-driver-gpu-{system}/latest/ami-id"
+_AMAZON_LINUX_ROOT = "/dev/xvda"
+_UBUNTU_ROOT = "/dev/sda1"
+
+
+class OperatingSystem(Enum):
+    """Operating systems of the Deep Learning base image."""
+
+    AMAZON_LINUX_2023 = "amazon-linux-2023"
+    UBUNTU_22_04 = "ubuntu-22.04"
+    UBUNTU_24_04 = "ubuntu-24.04"
+
+
+class FleetImage(ABC):
+    """A machine image and the name of its root device; made by one of the three factories below.
+
+    Images named by an SSM parameter are settled when CloudFormation reads the parameter, at each deploy: a newer image
+    makes a new version of the launch template, which only instances started later use. A running instance is never
+    replaced because an image moved.
+    """
+
+    @property
+    @abstractmethod
+    def description(self) -> str:
+        """What the image is and when it is settled; shown in the template's metadata."""
+
+    @property
+    @abstractmethod
+    def root_device(self) -> str:
+        """Device name of the root volume: a mapping under any other name would add a second, empty volume."""
+
+    @abstractmethod
+    def machine_image(self, where: str, architecture: str, driver: str | None) -> ec2.IMachineImage:
+        """The CDK's image for instance types of this CPU architecture that need this NVIDIA kernel driver.
+
+        Raises:
+            UnsupportedInstanceTypeError: the image has no driver for these types. ``where`` is the construct's path.
+        """
+
+    @staticmethod
+    def deep_learning_base(system: OperatingSystem = OperatingSystem.AMAZON_LINUX_2023) -> FleetImage:
+        """The AWS Deep Learning base image, which brings the accelerator's driver, for the fleet's CPU architecture.
+
+        Args:
+            system: operating system. Default: Amazon Linux 2023.
+        """
+        instance_of("FleetImage", "system", system, OperatingSystem, cure="write OperatingSystem.UBUNTU_24_04")
+        return _DeepLearningBase(system)
+
+    @staticmethod
+    def from_ssm_parameter(name: str, *, root_device: str = _AMAZON_LINUX_ROOT) -> FleetImage:
+        """The image whose id a team keeps in an SSM parameter (a golden image).
+
+        Args:
+            name: name of the parameter; it must hold an image id of the fleet's CPU architecture.
+            root_device: Default: ``/dev/xvda``, as Amazon Linux names it; Ubuntu images use ``/dev/sda1``.
+        """
+        text("FleetImage", "name", name, cure="give the parameter's name, for example /golden/gpu/ami-id")
+        _check_device(root_device)
+        return _Parameter(name, root_device)
+
+    @staticmethod
+    def from_machine_image(image: ec2.IMachineImage, *, root_device: str = _AMAZON_LINUX_ROOT) -> FleetImage:
+        """An image chosen with the CDK's own ``MachineImage``, for example a literal id.
+
+        Args:
+            image: must be of the fleet's CPU architecture, with the accelerator's driver on it.
+            root_device: Default: ``/dev/xvda``, as Amazon Linux names it; Ubuntu images use ``/dev/sda1``.
+        """
+        if not hasattr(image, "get_image"):
+            cure = "write for example ec2.MachineImage.generic_linux({'us-east-1': 'ami-0123456789abcdef0'})"
+            raise ArgumentError(complaint("FleetImage", "image", "be an ec2.IMachineImage", image, cure))
+        _check_device(root_device)
+        return _Given(image, root_device)
+
+
+@dataclass(frozen=True)
+class _DeepLearningBase(FleetImage):
+    system: OperatingSystem
+
+    @property
+    def description(self) -> str:
+        return f"AWS Deep Learning base image, {self.system.value}, read from its SSM parameter at each deploy"
+
+    @property
+    def root_device(self) -> str:
+        return _AMAZON_LINUX_ROOT if self.system is OperatingSystem.AMAZON_LINUX_2023 else _UBUNTU_ROOT
+
+    def machine_image(self, where: str, architecture: str, driver: str | None) -> ec2.IMachineImage:
+        if driver != "open":
+            rule = "be one with the proprietary driver for GPUs older than the Turing generation"
+            cure = "pass image=FleetImage.from_ssm_parameter(...): the open driver of this image does not run on them"
+            raise UnsupportedInstanceTypeError(complaint(where, "image", rule, self.description, cure))
+        return _image_in(_BASE_PARAMETER.format(architecture=architecture, system=self.system.value))
+
+
+@dataclass(frozen=True)
+class _Parameter(FleetImage):
+    name: str
+    device: str
+
+    @property
+    def description(self) -> str:
+        return f"image id in SSM parameter {self.name}, read at each deploy"
+
+    @property
+    def root_device(self) -> str:
+        return self.device
+
+    def machine_image(self, where: str, architecture: str, driver: str | None) -> ec2.IMachineImage:
+        return _image_in(self.name)
+
+
+@dataclass(frozen=True)
+class _Given(FleetImage):
+    image: ec2.IMachineImage
+    device: str
+
+    @property
+    def description(self) -> str:
+        return "machine image given by the user"
+
+    @property
+    def root_device(self) -> str:
+        return self.device
+
+    def machine_image(self, where: str, architecture: str, driver: str | None) -> ec2.IMachineImage:
+        return self.image
+
+
+def _image_in(parameter: str) -> ec2.IMachineImage:
+    return ec2.MachineImage.from_ssm_parameter(parameter, os=ec2.OperatingSystemType.LINUX)
+
+
+def _check_device(device: str) -> None:
+    text("FleetImage", "root_device", device, cure="give a device name such as /dev/xvda")
+    if not device.startswith("/dev/"):
+        cure = "give for example /dev/xvda (Amazon Linux) or /dev/sda1 (Ubuntu)"
+        raise ArgumentError(complaint("FleetImage", "root_device", "be a device name", device, cure))

@@ -1,0 +1,63 @@
+"""What an instance of the fleet may do."""
+
+from __future__ import annotations
+
+from aws_cdk import aws_iam as iam
+from constructs import Construct
+
+from constructs_lib.acknowledgement import acknowledge_wildcard
+from constructs_lib.errors import ArgumentError
+from constructs_lib.telemetry import names
+from constructs_lib.validation import complaint
+
+# "Step 1: Create an IAM role with Session Manager permissions" in the Systems Manager User Guide, without log delivery.
+_SESSION_MANAGER = [
+    "ssm:UpdateInstanceInformation",
+    "ssmmessages:CreateControlChannel",
+    "ssmmessages:CreateDataChannel",
+    "ssmmessages:OpenControlChannel",
+    "ssmmessages:OpenDataChannel",
+]
+_REASON = (
+    "PutMetricData (limited to one namespace by a condition), DescribeTags and the Session Manager channels cannot be "
+    "limited to a resource."
+)
+
+
+def instance_role(scope: Construct, id: str, given: iam.IRole | None, agent_parameter_arn: str) -> iam.IRole:
+    """The given role or a new one, allowed to publish metrics, read its agent configuration and take sessions.
+
+    Raises:
+        ArgumentError: the given role is imported and may not be changed, so the agent would stay silent.
+    """
+    statements = _statements(agent_parameter_arn)
+    if given is None:
+        role = iam.Role(
+            scope,
+            id,
+            assumed_by=iam.ServicePrincipal("ec2.amazonaws.com"),
+            inline_policies={"Telemetry": iam.PolicyDocument(statements=statements)},
+        )
+        acknowledge_wildcard(role, "*", _REASON)
+        return role
+    for statement in statements:
+        if not given.add_to_principal_policy(statement).statement_added:
+            rule = "be one that the fleet may add permissions to"
+            cure = "import it with mutable=True, or leave it out for a role of the fleet's own"
+            raise ArgumentError(complaint(scope.node.path, "role", rule, given, cure))
+    acknowledge_wildcard(given, "*", _REASON)
+    return given
+
+
+def _statements(agent_parameter_arn: str) -> list[iam.PolicyStatement]:
+    return [
+        iam.PolicyStatement(
+            actions=["cloudwatch:PutMetricData"],
+            resources=["*"],
+            conditions={"StringEquals": {"cloudwatch:namespace": names.NAMESPACE}},
+        ),
+        # Without it the agent never learns its group's name, and drops its metrics until it does.
+        iam.PolicyStatement(actions=["ec2:DescribeTags"], resources=["*"]),
+        iam.PolicyStatement(actions=["ssm:GetParameter"], resources=[agent_parameter_arn]),
+        iam.PolicyStatement(actions=_SESSION_MANAGER, resources=["*"]),
+    ]

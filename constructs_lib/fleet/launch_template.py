@@ -1,0 +1,73 @@
+"""The fleet's own launch template: image, volume, metadata service, tags."""
+
+from __future__ import annotations
+
+from aws_cdk import CfnResource, Tags
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
+from constructs import Construct
+
+from constructs_lib.fleet.storage import FleetStorage
+from constructs_lib.telemetry import names
+
+# The CDK renders tag specifications for instances and volumes, in that order; ours for interfaces comes behind them.
+_INTERFACE_TAGS = "LaunchTemplateData.TagSpecifications.2"
+
+
+def launch_template(
+    scope: Construct,
+    id: str,
+    *,
+    instance_type: str | None,
+    machine_image: ec2.IMachineImage,
+    root_device: str,
+    storage: FleetStorage,
+    encryption_key: kms.IKey | None,
+    role: iam.IRole,
+    security_group: ec2.ISecurityGroup,
+    user_data: ec2.UserData,
+    fleet_tag_value: str,
+) -> ec2.LaunchTemplate:
+    """A launch template that leaves nothing behind and lets nobody in.
+
+    Shutting an instance down from inside terminates it, its volume goes with it, the metadata service wants a session
+    token and answers nobody behind a network hop. Termination protection is never set: it would outlive the group.
+    """
+    template = ec2.LaunchTemplate(
+        scope,
+        id,
+        instance_type=None if instance_type is None else ec2.InstanceType(instance_type),
+        machine_image=machine_image,
+        role=role,
+        security_group=security_group,
+        user_data=user_data,
+        block_devices=[_root_volume(root_device, storage, encryption_key)],
+        http_tokens=ec2.LaunchTemplateHttpTokens.REQUIRED,
+        http_put_response_hop_limit=1,
+        instance_initiated_shutdown_behavior=ec2.InstanceInitiatedShutdownBehavior.TERMINATE,
+    )
+    Tags.of(template).add(names.FLEET_TAG, fleet_tag_value)
+    resource = template.node.default_child
+    assert isinstance(resource, CfnResource)
+    resource.add_property_override(
+        _INTERFACE_TAGS,
+        {"ResourceType": "network-interface", "Tags": [{"Key": names.FLEET_TAG, "Value": fleet_tag_value}]},
+    )
+    return template
+
+
+def _root_volume(device: str, storage: FleetStorage, key: kms.IKey | None) -> ec2.BlockDevice:
+    size = storage.root_volume_size
+    volume = ec2.BlockDeviceVolume(
+        ec2.EbsDeviceProps(
+            volume_type=ec2.EbsDeviceVolumeType.GP3,
+            encrypted=True,
+            kms_key=key,
+            delete_on_termination=True,
+            volume_size=None if size is None else size.to_gibibytes(),
+            iops=storage.root_volume_iops,
+            throughput=storage.root_volume_throughput_mib_s,
+        )
+    )
+    return ec2.BlockDevice(device_name=device, volume=volume)

@@ -1,0 +1,117 @@
+"""A fleet's arguments, checked together and with their defaults in place, before any resource exists."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeVar
+
+from aws_cdk import Token
+from aws_cdk import aws_ec2 as ec2
+
+from constructs_lib.catalog import AcceleratedType
+from constructs_lib.errors import ArgumentError
+from constructs_lib.fleet.image import FleetImage
+from constructs_lib.fleet.instance_types import InstanceTypes, accelerated_types
+from constructs_lib.fleet.purchase import Purchase
+from constructs_lib.fleet.storage import FleetStorage
+from constructs_lib.release import IdlePolicy
+from constructs_lib.scaling import Demand
+from constructs_lib.telemetry import AcceleratorKind, Telemetry, kind_of
+from constructs_lib.validation import complaint, instance_of, integer
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True)
+class FleetSettings:
+    """What the user asked for, complete and consistent."""
+
+    types: tuple[AcceleratedType, ...]
+    kind: AcceleratorKind
+    min_capacity: int
+    max_capacity: int
+    image: FleetImage
+    purchase: Purchase
+    demand: Demand | None
+    idle: IdlePolicy
+    telemetry: Telemetry
+    storage: FleetStorage
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether the group needs a mixed instances policy: several types, or Spot."""
+        return len(self.types) > 1 or self.purchase.uses_spot
+
+    @staticmethod
+    def check(
+        where: str,
+        *,
+        vpc: ec2.IVpc,
+        instance_types: InstanceTypes,
+        max_capacity: int,
+        min_capacity: int | None,
+        vpc_subnets: ec2.SubnetSelection | None,
+        image: FleetImage | None,
+        purchase: Purchase | None,
+        demand: Demand | None,
+        idle: IdlePolicy | None,
+        telemetry: Telemetry | None,
+        storage: FleetStorage | None,
+    ) -> FleetSettings:
+        """Check the arguments of the fleet at construct path ``where`` and fill in what was left out."""
+        if not hasattr(vpc, "select_subnets"):
+            raise ArgumentError(complaint(where, "vpc", "be an ec2.IVpc", vpc, "pass an ec2.Vpc or an imported one"))
+        if vpc_subnets is not None:
+            instance_of(
+                where,
+                "vpc_subnets",
+                vpc_subnets,
+                ec2.SubnetSelection,
+                cure="write ec2.SubnetSelection(subnet_type=...)",
+            )
+        types = accelerated_types(where, instance_types)
+        smallest, largest = _capacity(where, min_capacity, max_capacity)
+        if demand is not None:
+            instance_of(where, "demand", demand, Demand, cure="write QueueDemand(queue, messages_per_instance=1)")
+        return FleetSettings(
+            types=types,
+            kind=kind_of(types, where=where),
+            min_capacity=smallest,
+            max_capacity=largest,
+            image=_image(where, image),
+            purchase=_settled(where, "purchase", purchase, Purchase, Purchase.on_demand()),
+            demand=demand,
+            idle=_settled(where, "idle", idle, IdlePolicy, IdlePolicy()),
+            telemetry=_settled(where, "telemetry", telemetry, Telemetry, Telemetry()),
+            storage=_settled(where, "storage", storage, FleetStorage, FleetStorage()),
+        )
+
+
+def _settled(where: str, parameter: str, given: T | None, type_: type[T], default: T) -> T:
+    if given is None:
+        return default
+    return instance_of(where, parameter, given, type_, cure=f"make it with {type_.__name__}")
+
+
+def _image(where: str, given: object) -> FleetImage:
+    if given is None:
+        return FleetImage.deep_learning_base()
+    if isinstance(given, FleetImage):
+        return given
+    cure = "make it with FleetImage.from_ssm_parameter(...) or FleetImage.from_machine_image(...)"
+    raise ArgumentError(complaint(where, "image", "be a FleetImage", given, cure))
+
+
+def _capacity(where: str, min_capacity: int | None, max_capacity: int) -> tuple[int, int]:
+    smallest = 0 if min_capacity is None else min_capacity
+    for parameter, value, least in (("min_capacity", smallest, 0), ("max_capacity", max_capacity, 1)):
+        if Token.is_unresolved(value):
+            rule = "be known at synth, since checks are made on it"
+            raise ArgumentError(complaint(where, parameter, rule, "a token", "give a literal number"))
+        integer(where, parameter, value, minimum=least, cure="give a whole number of instances")
+    if smallest > max_capacity:
+        rule = f"not exceed max_capacity ({max_capacity})"
+        raise ArgumentError(
+            complaint(where, "min_capacity", rule, smallest, "raise max_capacity or lower min_capacity")
+        )
+    return smallest, max_capacity

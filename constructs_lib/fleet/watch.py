@@ -1,0 +1,109 @@
+"""What a person must hear of: capacity without readings, capacity that does not come, launches that fail."""
+
+from __future__ import annotations
+
+from aws_cdk import Duration
+from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_events as events
+from aws_cdk import aws_sns as sns
+from constructs import Construct
+
+from constructs_lib.notifications import AlarmAction
+from constructs_lib.telemetry import FleetMetrics
+
+_MINUTE = Duration.minutes(1)
+_SHORTEST_GAP_MINUTES = 10
+_SHORTFALL_MINUTES = 15
+
+
+def telemetry_gap_alarm(
+    scope: Construct, id: str, metrics: FleetMetrics, *, warm_up_seconds: int, notifications: sns.ITopic
+) -> cloudwatch.Alarm:
+    """There is capacity, but no accelerator has reported for 10 minutes, or for the warm-up if that is longer.
+
+    In metric math a missing side of a subtraction reads as 0, so a silent group yields its capacity, which is above
+    zero, while one sample an instance and minute brings the result to zero or below. It watches what the idle alarm
+    cannot see: silence that the release handler rightly treats as "busy" may be a broken driver that bills for days.
+    """
+    alarm = cloudwatch.Alarm(
+        scope,
+        id,
+        alarm_description="Instances are in service but no accelerator reports: driver, agent or permissions.",
+        metric=cloudwatch.MathExpression(
+            expression="in_service - FILL(samples, 0)",
+            using_metrics={
+                "in_service": metrics.in_service_instances(period=_MINUTE),
+                "samples": metrics.accelerator_samples(period=_MINUTE),
+            },
+            label="instances in service less accelerator samples",
+            period=_MINUTE,
+        ),
+        comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD,
+        threshold=0,
+        evaluation_periods=max(_SHORTEST_GAP_MINUTES, warm_up_seconds // 60),
+        treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
+    )
+    alarm.add_alarm_action(AlarmAction(notifications.topic_arn))
+    return alarm
+
+
+def capacity_shortfall_alarm(
+    scope: Construct, id: str, metrics: FleetMetrics, *, notifications: sns.ITopic
+) -> cloudwatch.Alarm:
+    """For 15 minutes fewer instances have been in service than wanted: no quota, no capacity, or a boot that fails."""
+    alarm = cloudwatch.Alarm(
+        scope,
+        id,
+        alarm_description="Fewer instances are in service than wanted: see the group's activity history for the cause.",
+        metric=cloudwatch.MathExpression(
+            expression="desired - in_service",
+            using_metrics={
+                "desired": metrics.desired_capacity(period=_MINUTE),
+                "in_service": metrics.in_service_instances(period=_MINUTE),
+            },
+            label="instances wanted less instances in service",
+            period=_MINUTE,
+        ),
+        comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD,
+        threshold=0,
+        evaluation_periods=_SHORTFALL_MINUTES,
+        treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
+    )
+    alarm.add_alarm_action(AlarmAction(notifications.topic_arn))
+    return alarm
+
+
+def launch_failure_rule(
+    scope: Construct, id: str, *, auto_scaling_group_name: str, notifications: sns.ITopic
+) -> events.CfnRule:
+    """Each failed launch of this group reaches the topic, with EC2's own words for the cause and the zone."""
+    return events.CfnRule(
+        scope,
+        id,
+        description="Failed launches of an accelerated fleet",
+        event_pattern={
+            "source": ["aws.autoscaling"],
+            "detail-type": ["EC2 Instance Launch Unsuccessful"],
+            "detail": {"AutoScalingGroupName": [auto_scaling_group_name]},
+        },
+        state="ENABLED",
+        targets=[
+            events.CfnRule.TargetProperty(
+                id="Notifications",
+                arn=notifications.topic_arn,
+                input_transformer=events.CfnRule.InputTransformerProperty(
+                    input_paths_map={
+                        "group": "$.detail.AutoScalingGroupName",
+                        "message": "$.detail.StatusMessage",
+                        "cause": "$.detail.Cause",
+                        "details": "$.detail.Details",
+                    },
+                    input_template=(
+                        '"A launch in <group> failed: <message>"\n"Cause: <cause>"\n"Where: <details>"\n'
+                        '"VcpuLimitExceeded: ask for more quota. InsufficientInstanceCapacity, UnfulfillableCapacity: '
+                        'add instance types or zones. MaxSpotInstanceCountExceeded: ask for more Spot quota."'
+                    ),
+                ),
+            )
+        ],
+    )

@@ -1,0 +1,86 @@
+"""Where people are told: one topic that alarms and events can reach, and an alarm's way to it."""
+
+from __future__ import annotations
+
+import jsii
+from aws_cdk import Annotations, Aws
+from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_sns as sns
+from constructs import Construct
+
+from constructs_lib.errors import ArgumentError
+from constructs_lib.validation import complaint
+
+_PUBLISHERS = ("cloudwatch.amazonaws.com", "events.amazonaws.com")
+
+
+def notifications_topic(scope: Construct, id: str, given: sns.ITopic | None) -> sns.ITopic:
+    """The given topic or a new one, open to CloudWatch and EventBridge of this account.
+
+    A topic without a policy lets its own account publish; the first statement added replaces that default, so both
+    publishers are always named. An encrypted topic also needs its key to let them in, else alarms turn red and nobody
+    hears of it.
+
+    Raises:
+        ArgumentError: the topic is encrypted with the AWS-managed key, whose policy cannot be changed.
+    """
+    topic = sns.Topic(scope, id, enforce_ssl=True) if given is None else given
+    added = topic.add_to_resource_policy(
+        iam.PolicyStatement(
+            sid="AlarmsAndEvents",
+            actions=["sns:Publish"],
+            principals=[iam.ServicePrincipal(name) for name in _PUBLISHERS],
+            resources=[topic.topic_arn],
+            conditions={"StringEquals": {"aws:SourceAccount": Aws.ACCOUNT_ID}},
+        )
+    )
+    if not added.statement_added:
+        Annotations.of(scope).add_warning_v2(
+            "@cdk-accelerated-fleet/notifications:ImportedTopic",
+            "the policy of the imported topic is not ours to change; make sure that it lets "
+            f"{' and '.join(_PUBLISHERS)} publish, and that its key, if it has one, lets them use it (kms:Decrypt, "
+            "kms:GenerateDataKey*)",
+        )
+    if isinstance(topic, sns.Topic) and topic.master_key is not None:
+        _open_key(scope, topic.master_key)
+    return topic
+
+
+def _open_key(scope: Construct, key: kms.IKey) -> None:
+    if "alias/aws/" in key.key_arn:
+        rule = "not be encrypted with the AWS-managed key alias/aws/sns, which CloudWatch may not use"
+        cure = "give the topic a key of your own or none"
+        raise ArgumentError(complaint(scope.node.path, "notifications", rule, key.key_arn, cure))
+    added = key.add_to_resource_policy(
+        iam.PolicyStatement(
+            sid="AlarmsAndEventsPublish",
+            actions=["kms:Decrypt", "kms:GenerateDataKey*"],
+            principals=[iam.ServicePrincipal(name) for name in _PUBLISHERS],
+            resources=["*"],
+            conditions={"StringEquals": {"aws:SourceAccount": Aws.ACCOUNT_ID}},
+        )
+    )
+    if not added.statement_added:
+        Annotations.of(scope).add_warning_v2(
+            "@cdk-accelerated-fleet/notifications:ImportedKey",
+            "the policy of the topic's imported key is not ours to change; it must allow kms:Decrypt and "
+            f"kms:GenerateDataKey* to {' and '.join(_PUBLISHERS)}, else no alarm reaches the topic",
+        )
+
+
+@jsii.implements(cloudwatch.IAlarmAction)
+class AlarmAction:
+    """Sends an alarm to a topic or a function, and does nothing else.
+
+    The CDK's own ``LambdaAction`` also adds the function's permission under a construct id that depends on a feature
+    flag of the user's app; ours are added by the construct that owns the function, under ids that never change.
+    """
+
+    def __init__(self, target_arn: str) -> None:
+        self._target_arn = target_arn
+
+    def bind(self, scope: Construct, alarm: cloudwatch.IAlarm) -> cloudwatch.AlarmActionConfig:
+        """Name the target, as the CDK asks."""
+        return cloudwatch.AlarmActionConfig(alarm_action_arn=self._target_arn)

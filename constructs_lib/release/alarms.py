@@ -1,0 +1,88 @@
+"""The alarms around the release of idle instances."""
+
+from __future__ import annotations
+
+from aws_cdk import Duration
+from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_lambda as lambda_
+from constructs import Construct
+
+from constructs_lib.release.policy import IdlePolicy
+from constructs_lib.telemetry import FleetMetrics
+
+_COARSE_PERIOD = 300
+_FINE_PERIOD = 60
+
+
+def alarm_periods(window_seconds: int) -> tuple[int, int]:
+    """Split an idle window into (period in seconds, number of periods) whose product is exactly the window.
+
+    Five-minute periods bridge a sample that comes a few seconds late; a window too short for three of them, or not a
+    multiple of five minutes, is judged minute by minute.
+    """
+    coarse = window_seconds % _COARSE_PERIOD == 0 and window_seconds >= 3 * _COARSE_PERIOD
+    period = _COARSE_PERIOD if coarse else _FINE_PERIOD
+    return period, window_seconds // period
+
+
+def idle_alarm(scope: Construct, id: str, metrics: FleetMetrics, policy: IdlePolicy) -> cloudwatch.Alarm:
+    """The busiest accelerator of the group stayed below the threshold for the whole window.
+
+    Two ways in which nothing looks like idleness are closed. An empty group has no utilisation: the expression yields
+    100 for it, so the alarm is at rest and can change again. A silent group has none either: the utilisation stands in
+    the *last* branch of IF, where a gap drops the point; as the middle branch, or as a side of a comparison, a gap
+    would read as 0. A dropped point counts as busy (NOT_BREACHING). See "Using math expressions with CloudWatch
+    metrics", section on missing data, and "Configuring how CloudWatch alarms treat missing data".
+    """
+    period, count = alarm_periods(policy.window_seconds)
+    every = Duration.seconds(period)
+    assert policy.threshold_percent is not None
+    return cloudwatch.Alarm(
+        scope,
+        id,
+        alarm_description="Every accelerator of the group has been idle for the whole window.",
+        metric=cloudwatch.MathExpression(
+            expression="IF(in_service < 1, 100, busiest)",
+            using_metrics={
+                "in_service": metrics.in_service_instances(period=every, statistic="Minimum"),
+                "busiest": metrics.busiest_accelerator(period=every),
+            },
+            label="busiest accelerator (%), 100 while the group is empty",
+            period=every,
+        ),
+        comparison_operator=cloudwatch.ComparisonOperator.LESS_THAN_THRESHOLD,
+        threshold=policy.threshold_percent,
+        evaluation_periods=count,
+        datapoints_to_alarm=count,
+        treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
+    )
+
+
+def unknown_members_alarm(scope: Construct, id: str, metrics: FleetMetrics) -> cloudwatch.Alarm:
+    """At least one instance could not be judged for 15 minutes: it is kept, it bills, and a person must look."""
+    return cloudwatch.Alarm(
+        scope,
+        id,
+        alarm_description="Instances that nobody can tell idle from busy are kept: see the release function's log.",
+        metric=metrics.members_unknown(period=Duration.minutes(5), statistic="Minimum"),
+        comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
+        threshold=1,
+        evaluation_periods=3,
+        datapoints_to_alarm=3,
+        treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
+    )
+
+
+def errors_alarm(scope: Construct, id: str, function: lambda_.Function) -> cloudwatch.Alarm:
+    """Two of three release passes failed: idle instances may be billing."""
+    return cloudwatch.Alarm(
+        scope,
+        id,
+        alarm_description="Idle accelerators may be billing: the release function fails, see its log.",
+        metric=function.metric_errors(period=Duration.minutes(5), statistic="Sum"),
+        comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
+        threshold=1,
+        evaluation_periods=3,
+        datapoints_to_alarm=2,
+        treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
+    )

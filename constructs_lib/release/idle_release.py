@@ -1,0 +1,101 @@
+"""The release of idle instances for a group that exists already."""
+
+from __future__ import annotations
+
+from aws_cdk import aws_autoscaling as autoscaling
+from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_sns as sns
+from constructs import Construct
+
+from constructs_lib.catalog import AcceleratedType, known_types
+from constructs_lib.errors import ArgumentError
+from constructs_lib.notifications import notifications_topic
+from constructs_lib.release.loop import ReleaseLoop, ScaleInProtection
+from constructs_lib.release.policy import IdlePolicy
+from constructs_lib.scaling import Demand
+from constructs_lib.telemetry import NVIDIA, AgentConfiguration
+from constructs_lib.validation import complaint, instance_of
+
+
+class IdleRelease(Construct):
+    """Releases the idle instances of an existing group, one by one, and never a busy or unknown one.
+
+    The group's instances must run the CloudWatch agent with ``agent_configuration``, else every instance is *unknown*,
+    is kept, and an alarm says so. Without the group's metrics collection (``GroupInServiceInstances``) the idle alarm
+    rests, and the schedule alone finds what is idle, every five minutes.
+
+    Limitations: an instance that is protected from scale-in counts as held by somebody and is never released. Anything
+    else that lowers the group's capacity (a scaling policy, a schedule) still picks victims by itself.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        auto_scaling_group: autoscaling.IAutoScalingGroup,
+        idle: IdlePolicy | None = None,
+        demand: Demand | None = None,
+        notifications: sns.ITopic | None = None,
+    ) -> None:
+        """
+        Args:
+            auto_scaling_group: the group; its minimum size is read at each pass and never undercut.
+            idle: when an instance is idle. Default: ``IdlePolicy()``, 15 minutes below 5 %.
+            demand: work that keeps instances even when they are idle. Default: only the group's minimum does.
+            notifications: topic for failed passes and unknown instances. Default: a new topic.
+
+        Raises:
+            ArgumentError: an argument has the wrong type, or the group protects each new instance from scale-in, so
+                that none could ever be released.
+        """
+        super().__init__(scope, id)
+        path = self.node.path
+        if not hasattr(auto_scaling_group, "auto_scaling_group_name"):
+            cure = "pass an AutoScalingGroup or an imported one (AutoScalingGroup.from_auto_scaling_group_name)"
+            rule = "be an Auto Scaling group"
+            raise ArgumentError(complaint(path, "auto_scaling_group", rule, auto_scaling_group, cure))
+        policy = IdlePolicy() if idle is None else idle
+        instance_of(path, "idle", policy, IdlePolicy, cure="write IdlePolicy(window=Duration.minutes(15))")
+        if demand is not None:
+            instance_of(path, "demand", demand, Demand, cure="write QueueDemand(queue, messages_per_instance=1)")
+        _refuse_protected(path, auto_scaling_group)
+        self.notifications = notifications_topic(self, "Notifications", notifications)
+        self._loop = ReleaseLoop(
+            self,
+            "Release",
+            auto_scaling_group=auto_scaling_group,
+            policy=policy,
+            kind=NVIDIA,
+            protection=ScaleInProtection.HOLD,
+            demand=demand,
+            notifications=self.notifications,
+        )
+        self.agent_configuration = AgentConfiguration.full(_any_nvidia_type(), where=path).to_json()
+
+    @property
+    def release_function(self) -> lambda_.Function:
+        """The function that judges and releases."""
+        return self._loop.function
+
+    @property
+    def idle_alarm(self) -> cloudwatch.Alarm:
+        """The alarm that triggers a pass as soon as the whole group is idle."""
+        return self._loop.idle_alarm
+
+
+def _any_nvidia_type() -> list[AcceleratedType]:
+    """The group's types are not known here, so the configuration holds only what every NVIDIA type can report."""
+    return [each for each in known_types().values() if each.kind == NVIDIA.name]
+
+
+def _refuse_protected(path: str, group: autoscaling.IAutoScalingGroup) -> None:
+    resource = group.node.default_child if isinstance(group, autoscaling.AutoScalingGroup) else None
+    if not isinstance(resource, autoscaling.CfnAutoScalingGroup):
+        return
+    if resource.new_instances_protected_from_scale_in is True:
+        cure = "turn that off, since it means 'keep this one' here, or use AcceleratedFleet, which owns its protection"
+        rule = "not protect new instances from scale-in"
+        got = "new_instances_protected_from_scale_in=True"
+        raise ArgumentError(complaint(path, "auto_scaling_group", rule, got, cure))

@@ -1,0 +1,175 @@
+"""Idle to zero: the trigger, the steady schedule and the handler that judges each instance."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from enum import Enum
+
+from aws_cdk import Duration
+from aws_cdk import aws_autoscaling as autoscaling
+from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_sns as sns
+from constructs import Construct
+
+from constructs_lib.acknowledgement import acknowledge_wildcard
+from constructs_lib.handlers import HandlerFunction, ScheduleTrigger
+from constructs_lib.notifications import AlarmAction
+from constructs_lib.release.alarms import errors_alarm, idle_alarm, unknown_members_alarm
+from constructs_lib.release.policy import IdlePolicy, IdleSignal
+from constructs_lib.scaling import Demand
+from constructs_lib.telemetry import AcceleratorKind, FleetMetrics, names
+
+_INTERVAL = Duration.minutes(5)
+
+
+class ScaleInProtection(Enum):
+    """What an instance's scale-in protection means to the release handler."""
+
+    HOLD = "hold"
+    """Somebody asked for this instance to be kept."""
+
+    IGNORE = "ignore"
+    """The group protects every instance, so that nothing but the handler can choose a victim."""
+
+
+class ReleaseLoop(Construct):
+    """The one thing that lowers a group's capacity because of idleness.
+
+    The idle alarm and a schedule both invoke the handler, and neither is trusted: an alarm invokes a function once per
+    change and never again, and it speaks of the group, while the handler judges each instance from fresh readings.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        auto_scaling_group: autoscaling.IAutoScalingGroup,
+        policy: IdlePolicy,
+        kind: AcceleratorKind,
+        protection: ScaleInProtection,
+        demand: Demand | None,
+        notifications: sns.ITopic,
+    ) -> None:
+        super().__init__(scope, id)
+        metrics = FleetMetrics(auto_scaling_group.auto_scaling_group_name, kind)
+        environment = _environment(auto_scaling_group, policy, kind, protection, demand)
+        self._handler = self._build_handler(auto_scaling_group, environment, policy, demand)
+        ScheduleTrigger(self, "Steady", function=self.function, interval=_INTERVAL)
+        self.idle_alarm = self._build_trigger(metrics, policy)
+        self.unknown_alarm = unknown_members_alarm(self, "UnknownAlarm", metrics)
+        self.errors_alarm = errors_alarm(self, "ErrorsAlarm", self.function)
+        for alarm in (self.unknown_alarm, self.errors_alarm):
+            alarm.add_alarm_action(AlarmAction(notifications.topic_arn))
+
+    @property
+    def function(self) -> lambda_.Function:
+        """The release function."""
+        return self._handler.function
+
+    def _build_handler(
+        self,
+        group: autoscaling.IAutoScalingGroup,
+        environment: Mapping[str, str],
+        policy: IdlePolicy,
+        demand: Demand | None,
+    ) -> HandlerFunction:
+        handler = HandlerFunction(
+            self,
+            "Handler",
+            handler="release_idle",
+            description="Releases the idle instances of an accelerated group, one verdict per instance",
+            environment=environment,
+            statements=_statements(group, policy, demand),
+            # A pass that has not ended when the next one starts would act beside it.
+            timeout=_INTERVAL,
+            max_event_age=_INTERVAL,
+        )
+        acknowledge_wildcard(
+            handler.role, "*", "These calls only read, and IAM cannot limit any of them to one group or its instances."
+        )
+        acknowledge_wildcard(
+            handler.role,
+            group.auto_scaling_group_arn,
+            "The wildcard stands for the group's UUID, unknown to CloudFormation; the name after it is exact.",
+        )
+        return handler
+
+    def _build_trigger(self, metrics: FleetMetrics, policy: IdlePolicy) -> cloudwatch.Alarm:
+        alarm = idle_alarm(self, "IdleAlarm", metrics, policy)
+        alarm.add_alarm_action(AlarmAction(self.function.function_arn))
+        lambda_.CfnPermission(
+            self,
+            "IdleAlarmPermission",
+            action="lambda:InvokeFunction",
+            function_name=self.function.function_arn,
+            principal="lambda.alarms.cloudwatch.amazonaws.com",
+            source_arn=alarm.alarm_arn,
+        )
+        return alarm
+
+
+def _environment(
+    group: autoscaling.IAutoScalingGroup,
+    policy: IdlePolicy,
+    kind: AcceleratorKind,
+    protection: ScaleInProtection,
+    demand: Demand | None,
+) -> Mapping[str, str]:
+    return {
+        "AUTO_SCALING_GROUP_NAME": group.auto_scaling_group_name,
+        "METRIC_NAMESPACE": names.NAMESPACE,
+        "METRIC_PERIOD_SECONDS": str(names.PERIOD_SECONDS),
+        "WINDOW_SECONDS": str(policy.window_seconds),
+        "WARM_UP_SECONDS": str(policy.warm_up_seconds),
+        "SIGNALS": json.dumps(_signals(policy, kind), separators=(",", ":")),
+        "WATCH_SESSIONS": "true" if IdleSignal.SESSIONS in _enabled(policy) else "false",
+        "MAX_RELEASE_SHARE": str(policy.max_release_share),
+        "HOLD_TAG_KEY": names.HOLD_TAG,
+        "SCALE_IN_PROTECTION": protection.value,
+        **({} if demand is None else demand.settings()),
+    }
+
+
+def _enabled(policy: IdlePolicy) -> Sequence[IdleSignal]:
+    assert policy.signals is not None
+    return policy.signals
+
+
+def _signals(policy: IdlePolicy, kind: AcceleratorKind) -> list[dict[str, object]]:
+    signals: list[dict[str, object]] = [
+        {
+            "name": "accelerator",
+            "metric": kind.utilization_metric,
+            "statistic": "Maximum",
+            "idle_below": policy.threshold_percent,
+        }
+    ]
+    if IdleSignal.CPU in _enabled(policy):
+        signals.append(
+            {
+                "name": "cpu",
+                "metric": names.CPU_UTILIZATION,
+                "statistic": "Maximum",
+                "idle_below": policy.cpu_threshold_percent,
+            }
+        )
+    return signals
+
+
+def _statements(
+    group: autoscaling.IAutoScalingGroup, policy: IdlePolicy, demand: Demand | None
+) -> list[iam.PolicyStatement]:
+    reads = ["autoscaling:DescribeAutoScalingGroups", "cloudwatch:GetMetricData", "ec2:DescribeInstances"]
+    if IdleSignal.SESSIONS in _enabled(policy):
+        reads.append("ssm:DescribeSessions")
+    return [
+        iam.PolicyStatement(actions=reads, resources=["*"]),
+        iam.PolicyStatement(
+            actions=["autoscaling:TerminateInstanceInAutoScalingGroup"], resources=[group.auto_scaling_group_arn]
+        ),
+        *(() if demand is None else demand.statements()),
+    ]

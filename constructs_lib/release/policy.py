@@ -1,0 +1,132 @@
+"""When an instance counts as idle: the policy that the alarm, the release handler and the rehearsal share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from aws_cdk import Duration
+
+from constructs_lib.errors import ArgumentError
+from constructs_lib.validation import complaint, instance_of, number
+
+_WHERE = "IdlePolicy"
+_MINUTE = 60
+_SHORTEST_WINDOW = 5 * _MINUTE
+_LONGEST_WINDOW = 24 * 60 * _MINUTE  # above one day CloudWatch evaluates an alarm only once an hour
+_DEFAULT_WARM_UP = 10 * _MINUTE
+
+
+class IdleSignal(Enum):
+    """What can prove that an instance is in use. An instance is idle only if every enabled signal says so."""
+
+    ACCELERATOR = "accelerator"
+    """Utilisation of the busiest accelerator of the instance. Always part of a policy."""
+
+    CPU = "cpu"
+    """CPU utilisation of the whole instance: data loading, compiling, writing a checkpoint."""
+
+    SESSIONS = "sessions"
+    """A person is on the machine through SSM Session Manager."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class IdlePolicy:
+    """When an instance is idle, and how fast idle ones are released.
+
+    An instance is released when every signal was known and idle over the whole window. Silence is never idleness: a
+    missing metric, a failed read or an unfinished warm-up keeps the instance.
+
+    Attributes:
+        window: how long an instance must have been idle. Whole minutes from 5 minutes to 24 hours.
+            Default: 15 minutes.
+        threshold_percent: an accelerator below this utilisation is idle. Above 0, below 100. Default: 5.
+        warm_up: time after launch in which an instance counts as starting: boot, driver, data staging. Whole minutes,
+            at most the window. Default: 10 minutes, or the window if that is shorter.
+        signals: what is looked at. Must contain ``IdleSignal.ACCELERATOR``.
+            Default: accelerator, CPU and interactive sessions.
+        cpu_threshold_percent: an instance below this CPU utilisation (all cores together) is idle. Above 0, below 100.
+            Default: 10.
+        max_release_share: at most this share of the instances in service, rounded up, is released in one pass of the
+            release handler. Above 0, at most 1. Default: 1, every idle instance.
+
+    Raises:
+        ArgumentError: a value is out of range, or the window is shorter than the warm-up.
+    """
+
+    window: Duration | None = None
+    threshold_percent: float | None = None
+    warm_up: Duration | None = None
+    signals: Sequence[IdleSignal] | None = None
+    cpu_threshold_percent: float | None = None
+    max_release_share: float | None = None
+
+    def __post_init__(self) -> None:
+        window = _whole_minutes("window", self.window, 15 * _MINUTE, _SHORTEST_WINDOW, _LONGEST_WINDOW)
+        warm_up = _whole_minutes("warm_up", self.warm_up, min(_DEFAULT_WARM_UP, window), 0, _LONGEST_WINDOW)
+        if warm_up > window:
+            rule = f"not be shorter than warm_up ({warm_up // _MINUTE} minutes)"
+            cure = "lengthen it or shorten the warm-up, else an instance is judged by its own boot"
+            raise ArgumentError(complaint(_WHERE, "window", rule, f"{window // _MINUTE} minutes", cure))
+        self._settle("window", Duration.seconds(window))
+        self._settle("warm_up", Duration.seconds(warm_up))
+        self._settle("threshold_percent", _percent("threshold_percent", self.threshold_percent, 5.0))
+        self._settle("cpu_threshold_percent", _percent("cpu_threshold_percent", self.cpu_threshold_percent, 10.0))
+        self._settle("signals", _signals(self.signals))
+        share = 1.0 if self.max_release_share is None else self.max_release_share
+        number(_WHERE, "max_release_share", share, above=0, maximum=1, cure="give a share such as 0.5, or 1 for all")
+        self._settle("max_release_share", float(share))
+
+    def _settle(self, name: str, value: object) -> None:
+        """Replace an omitted value by its default; afterwards the policy never changes again."""
+        object.__setattr__(self, name, value)
+
+    @property
+    def window_seconds(self) -> int:
+        """The idle window in seconds."""
+        assert self.window is not None
+        return int(self.window.to_seconds())
+
+    @property
+    def warm_up_seconds(self) -> int:
+        """The warm-up in seconds."""
+        assert self.warm_up is not None
+        return int(self.warm_up.to_seconds())
+
+
+def _whole_minutes(parameter: str, value: Duration | None, default: int, minimum: int, maximum: int) -> int:
+    if value is None:
+        return default
+    instance_of(_WHERE, parameter, value, Duration, cure="write for example Duration.minutes(15)")
+    if value.is_unresolved():
+        rule = "be known at synth, since the alarm's periods are computed from it"
+        raise ArgumentError(complaint(_WHERE, parameter, rule, "a token", "give a literal Duration"))
+    milliseconds = value.to_milliseconds()
+    if milliseconds % (1000 * _MINUTE) or not minimum * 1000 <= milliseconds <= maximum * 1000:
+        rule = f"be whole minutes from {minimum // _MINUTE} to {maximum // _MINUTE}"
+        cure = "metrics arrive once a minute, and CloudWatch judges an alarm over more than a day only hourly"
+        raise ArgumentError(complaint(_WHERE, parameter, rule, value.to_human_string(), cure))
+    return int(milliseconds // 1000)
+
+
+def _percent(parameter: str, value: float | None, default: float) -> float:
+    if value is None:
+        return default
+    number(_WHERE, parameter, value, above=0, below=100, cure="give a percentage such as 5")
+    return float(value)
+
+
+def _signals(signals: Sequence[IdleSignal] | None) -> tuple[IdleSignal, ...]:
+    if signals is None:
+        return tuple(IdleSignal)
+    if not isinstance(signals, (list, tuple)):
+        cure = "write for example [IdleSignal.ACCELERATOR, IdleSignal.CPU]"
+        raise ArgumentError(complaint(_WHERE, "signals", "be a list of IdleSignal", signals, cure))
+    for signal in signals:
+        instance_of(_WHERE, "signals", signal, IdleSignal, cure="write for example IdleSignal.CPU")
+    if IdleSignal.ACCELERATOR not in signals:
+        cure = "add it: a fleet whose accelerators nobody looks at would lose running work"
+        named = [signal.name for signal in signals]
+        raise ArgumentError(complaint(_WHERE, "signals", "contain IdleSignal.ACCELERATOR", named, cure))
+    return tuple(signal for signal in IdleSignal if signal in signals)

@@ -1,0 +1,66 @@
+"""What work is waiting, and how much capacity it needs."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_sqs as sqs
+
+from constructs_lib.errors import ArgumentError
+from constructs_lib.validation import complaint, integer
+
+
+class Demand(ABC):
+    """A source of work that can say how many instances it needs.
+
+    The wake function lifts the group to that number, the release handler never goes below it; both learn how to ask
+    from the settings given here. A metric or a schedule becomes a demand by one more subclass and one more reader.
+    """
+
+    @abstractmethod
+    def settings(self) -> Mapping[str, str]:
+        """Environment variables by which the handlers know whom to ask and how to count."""
+
+    @abstractmethod
+    def statements(self) -> Sequence[iam.PolicyStatement]:
+        """What the handlers must be allowed to do in order to ask."""
+
+
+@dataclass(frozen=True)
+class QueueDemand(Demand):
+    """Work waits on an SQS queue: visible and in-flight messages need one instance for each ``messages_per_instance``.
+
+    The queue is read once a minute with GetQueueAttributes. That also keeps it awake: SQS stops publishing metrics for
+    a queue that nobody touched for six hours and takes up to 15 minutes to resume, so an alarm would wake a fleet late.
+
+    Attributes:
+        queue: the queue that the fleet's instances work on.
+        messages_per_instance: how many messages one instance takes at a time. At least 1. Default: 1.
+
+    Raises:
+        ArgumentError: the number is not a positive integer, or the queue is not a queue.
+    """
+
+    queue: sqs.IQueue
+    messages_per_instance: int = 1
+
+    def __post_init__(self) -> None:
+        if not hasattr(self.queue, "queue_url"):
+            cure = "pass an aws_sqs.Queue or an imported one (Queue.from_queue_arn)"
+            raise ArgumentError(complaint("QueueDemand", "queue", "be an SQS queue", self.queue, cure))
+        integer(
+            "QueueDemand",
+            "messages_per_instance",
+            self.messages_per_instance,
+            minimum=1,
+            cure="give the number of messages that one instance works on at a time",
+        )
+
+    def settings(self) -> Mapping[str, str]:
+        return {"QUEUE_URL": self.queue.queue_url, "MESSAGES_PER_INSTANCE": str(self.messages_per_instance)}
+
+    def statements(self) -> Sequence[iam.PolicyStatement]:
+        return [iam.PolicyStatement(actions=["sqs:GetQueueAttributes"], resources=[self.queue.queue_arn])]

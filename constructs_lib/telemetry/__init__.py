@@ -1,0 +1,20 @@
+"""What is measured, under which name, and how the CloudWatch agent on each instance is told to do it."""
+
+from constructs_lib.telemetry import names
+from constructs_lib.telemetry.agent import AgentConfiguration
+from constructs_lib.telemetry.agent_rules import check
+from constructs_lib.telemetry.kinds import NVIDIA, AcceleratorKind, Measurement, kind_of
+from constructs_lib.telemetry.metrics import FleetMetrics
+from constructs_lib.telemetry.options import Telemetry
+
+__all__ = [
+    "NVIDIA",
+    "AcceleratorKind",
+    "AgentConfiguration",
+    "FleetMetrics",
+    "Measurement",
+    "Telemetry",
+    "check",
+    "kind_of",
+    "names",
+]

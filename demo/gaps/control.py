@@ -1,0 +1,60 @@
+"""The demo's own door to the emulator: the two things that AWS has no call for."""
+
+import json
+from collections.abc import Awaitable, Callable
+from datetime import datetime, timedelta
+from typing import Any
+
+from ministack.services import autoscaling, ec2
+
+Scope = dict[str, Any]
+Receive = Callable[[], Awaitable[dict[str, Any]]]
+Send = Callable[[dict[str, Any]], Awaitable[None]]
+Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+PREFIX = "/_demo/"
+# Types for which the emulator reports success and keeps nothing that could be asked for.
+PLACEHOLDER_TYPES = ("AWS::CDK::Metadata",)
+
+
+def with_control(application: Application) -> Application:
+    """The emulator's application with the demo's paths in front of it."""
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or not scope["path"].startswith(PREFIX):
+            await application(scope, receive, send)
+            return
+        result = _COMMANDS[scope["path"].removeprefix(PREFIX)](await _body(receive))
+        headers = [(b"content-type", b"application/json")]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": json.dumps(result).encode()})
+
+    return answer
+
+
+async def _body(receive: Receive) -> Any:
+    body, more = b"", True
+    while more:
+        message = await receive()
+        body += message.get("body", b"")
+        more = message.get("more_body", False)
+    return json.loads(body)
+
+
+def _back_date(request: dict[str, Any]) -> dict[str, Any]:
+    """Let the members of a group have been launched earlier, as if that much time had passed."""
+    members = autoscaling._asgs[request["group"]]["Instances"]
+    aged = {}
+    for member in members:
+        instance = ec2._instances[member["InstanceId"]]
+        launched = datetime.fromisoformat(instance["LaunchTime"]) - timedelta(seconds=request["seconds"])
+        instance["LaunchTime"] = launched.strftime("%Y-%m-%dT%H:%M:%S.000Z")
+        aged[member["InstanceId"]] = instance["LaunchTime"]
+    return aged
+
+
+def _placeholders(request: dict[str, Any]) -> list[str]:
+    return [resource_type for resource_type in request["types"] if resource_type in PLACEHOLDER_TYPES]
+
+
+_COMMANDS: dict[str, Callable[[dict[str, Any]], Any]] = {"back-date": _back_date, "placeholders": _placeholders}

@@ -1,0 +1,1 @@
+"""Releases the instances of one group that have been idle for the whole window, and nothing else."""

@@ -1,0 +1,220 @@
+"""What one signal says about one instance: busy, idle or unknown, with the reason. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from itertools import pairwise
+from typing import Literal, TypeAlias
+
+Statistic: TypeAlias = Literal["Average", "Maximum", "Minimum", "SampleCount", "Sum"]
+
+PROVISIONAL_PERIODS = 2
+"""Points this new may still change or be absent without meaning anything."""
+
+TOLERATED_PERIODS = 3
+"""A series may be silent for this many periods between two points, or at either end of the window."""
+
+POINTS_PER_CALL = 100_800
+QUERIES_PER_CALL = 500
+_POINTS_PER_QUERY = POINTS_PER_CALL // QUERIES_PER_CALL
+_COARSER_PERIODS = (300, 900, 3600)
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Signal:
+    """A metric that tells whether an instance works: it is idle while the value is below `idle_below`."""
+
+    name: str
+    metric: str
+    statistic: Statistic
+    idle_below: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Window:
+    """The time an instance must have been idle for, and the period in which its signals are published."""
+
+    start: datetime
+    end: datetime
+    period_seconds: int
+
+    @property
+    def slack(self) -> timedelta:
+        """How long a series may be silent."""
+        return timedelta(seconds=TOLERATED_PERIODS * self.period_seconds)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Span:
+    """What to ask CloudWatch for: the points from `start` to `end`, one for each `period_seconds`."""
+
+    start: datetime
+    end: datetime
+    period_seconds: int
+
+    @property
+    def points(self) -> int:
+        """How many points one series can hold at most."""
+        return math.ceil((self.end - self.start).total_seconds() / self.period_seconds)
+
+    @property
+    def queries_per_call(self) -> int:
+        """How many series fit into one call."""
+        return max(1, min(QUERIES_PER_CALL, POINTS_PER_CALL // self.points))
+
+
+@dataclass(frozen=True)
+class Point:
+    """One value; `at` is the start of the period that it covers."""
+
+    at: datetime
+    value: float
+
+
+@dataclass(frozen=True)
+class Series:
+    """All that CloudWatch holds for one signal of one instance in a span, which may be nothing."""
+
+    points: tuple[Point, ...]
+    period_seconds: int
+
+
+@dataclass(frozen=True)
+class Unreadable:
+    """The signal could not be read. Not the same as a series without points."""
+
+    reason: str
+
+
+Reading: TypeAlias = Series | Unreadable
+
+
+@dataclass(frozen=True)
+class Busy:
+    """A value at or above the threshold, within the window or since."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """Neither busy nor provably idle."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class Idle:
+    """Below the threshold from `since` on. `whole_window` is false for one younger than the window."""
+
+    since: datetime
+    whole_window: bool
+    reason: str
+
+
+Finding: TypeAlias = Busy | Unknown | Idle
+
+
+def window_before(now: datetime, *, window_seconds: int, period_seconds: int) -> Window:
+    """Return the newest window that ends before the provisional points."""
+    end = now - timedelta(seconds=PROVISIONAL_PERIODS * period_seconds)
+    return Window(start=end - timedelta(seconds=window_seconds), end=end, period_seconds=period_seconds)
+
+
+def span_to_read(signal: Signal, window: Window, now: datetime) -> Span:
+    """Return what to read so that the signal can be judged over the window.
+
+    One call holds 500 queries and 100,800 points, so 201 points for each query. Where that leaves room, up to
+    one more window before this one is read as well: it changes no verdict, but tells who has been idle
+    longest. A window of more than 201 periods is read in coarser ones, and only for `Maximum`: the maximum of
+    300 s is at or above the threshold exactly if one of its minutes is, while a coarser average or minimum
+    would hide a busy minute, and a sum would change its meaning. Those keep their period and fewer of them go
+    into a call (`Span.queries_per_call`).
+    """
+    needed = (now - window.start).total_seconds()
+    period = window.period_seconds
+    if signal.statistic == "Maximum":
+        coarser = [p for p in _COARSER_PERIODS if p > period and p % period == 0]
+        # One point more than the division gives: the start is moved back to the beginning of a period.
+        fitting = [p for p in (period, *coarser) if needed / p + 1 <= _POINTS_PER_QUERY]
+        period = fitting[0] if fitting else (period, *coarser)[-1]
+    room = (_POINTS_PER_QUERY - 1) * period - needed
+    earlier = max(0.0, min(room, (window.end - window.start).total_seconds()))
+    return Span(
+        start=_period_start(window.start - timedelta(seconds=earlier), period), end=now, period_seconds=period
+    )
+
+
+def examine(
+    signal: Signal, reading: Reading, window: Window, *, expected_from: datetime, now: datetime
+) -> Finding:
+    """Return what the signal says about an instance that is expected to report from `expected_from` on.
+
+    Busy wins over everything: one value at or above the threshold keeps the instance, also a provisional one.
+    Idle needs a complete window. All else is unknown, with what is missing.
+    """
+    if isinstance(reading, Unreadable):
+        return Unknown(f"{_title(signal)} could not be read: {reading.reason}")
+    points = sorted(reading.points, key=lambda point: point.at)
+    covers = timedelta(seconds=reading.period_seconds)
+    recent = [point for point in points if point.at + covers > window.start]
+    busy = [point for point in recent if point.value >= signal.idle_below]
+    if busy:
+        value, at = busy[-1].value, busy[-1].at
+        return Busy(
+            f"{_title(signal)} was {value:g} at {_clock_time(at)}, idle is below {signal.idle_below:g}"
+        )
+    # Nothing that a fleet measures is negative; tools write -1 for "not available", and that is no idleness.
+    nonsense = [point for point in recent if not math.isfinite(point.value) or point.value < 0]
+    if nonsense:
+        return Unknown(f"{_title(signal)} holds {nonsense[-1].value} at {_clock_time(nonsense[-1].at)}")
+    settled = [point.at for point in recent if point.at < window.end]
+    silence = _silence(settled, window, max(window.start, expected_from), covers)
+    if silence:
+        return Unknown(f"{_title(signal)} {silence}")
+    since = _idle_since(points, signal, covers)
+    whole = settled[0] <= window.start + window.slack
+    minutes = (now - since).total_seconds() / 60
+    return Idle(since, whole, f"{_title(signal)} below {signal.idle_below:g} for {minutes:.0f} min")
+
+
+def _silence(settled: Sequence[datetime], window: Window, begin: datetime, covers: timedelta) -> str | None:
+    """Return where the series is silent for longer than tolerated, or None."""
+    if not settled:
+        return f"has no data from {_clock_time(window.start)} to {_clock_time(window.end)}"
+    if settled[0] > begin + window.slack:
+        return f"has no data from {_clock_time(begin)} to {_clock_time(settled[0])}"
+    # A coarse point says that there was data somewhere in its period; the doubt is given to it, so that
+    # reading in coarser periods asks for no more than "no period empty".
+    tolerated = window.slack + covers - timedelta(seconds=window.period_seconds)
+    for before, after in pairwise(settled):
+        if after - before > tolerated:
+            return f"has no data from {_clock_time(before + covers)} to {_clock_time(after)}"
+    if settled[-1] + tolerated < window.end:
+        return f"has had no data since {_clock_time(settled[-1] + covers)}"
+    return None
+
+
+def _idle_since(points: Sequence[Point], signal: Signal, covers: timedelta) -> datetime:
+    """Return the end of the last period that was not idle, or the first point when all are."""
+    since = points[0].at
+    for point in points:
+        if not 0 <= point.value < signal.idle_below:
+            since = point.at + covers
+    return since
+
+
+def _period_start(at: datetime, period_seconds: int) -> datetime:
+    return at - (at - _EPOCH) % timedelta(seconds=period_seconds)
+
+
+def _title(signal: Signal) -> str:
+    return f"{signal.name} ({signal.metric} {signal.statistic})"
+
+
+def _clock_time(at: datetime) -> str:
+    return at.strftime("%Y-%m-%dT%H:%MZ")

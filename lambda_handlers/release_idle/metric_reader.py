@@ -1,0 +1,189 @@
+"""Reading one signal of many instances from CloudWatch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Protocol, TypedDict
+
+from release_idle.measurement import Point, Reading, Series, Signal, Span, Unreadable
+from runtime.aws_errors import AWS_ERRORS, error_code
+from runtime.patience import OutOfTime, Patience
+
+
+class Dimension(TypedDict):
+    Name: str
+    Value: str
+
+
+class Metric(TypedDict):
+    Namespace: str
+    MetricName: str
+    Dimensions: list[Dimension]
+
+
+class MetricStat(TypedDict):
+    Metric: Metric
+    Period: int
+    Stat: str
+
+
+class MetricQuery(TypedDict):
+    Id: str
+    MetricStat: MetricStat
+    ReturnData: bool
+
+
+class MetricResult(TypedDict, total=False):
+    Id: str
+    StatusCode: str
+    Timestamps: list[datetime]
+    Values: list[float]
+
+
+class Message(TypedDict, total=False):
+    Code: str
+    Value: str
+
+
+class MetricPage(TypedDict, total=False):
+    MetricDataResults: list[MetricResult]
+    NextToken: str
+    Messages: list[Message]
+
+
+class MetricClient(Protocol):
+    """The call that reads metrics."""
+
+    def get_metric_data(
+        self,
+        *,
+        MetricDataQueries: Sequence[MetricQuery],
+        StartTime: datetime,
+        EndTime: datetime,
+        NextToken: str = ...,
+    ) -> MetricPage: ...
+
+
+@dataclass
+class _Gathered:
+    """What the pages of one call have said about one instance so far. No status means no answer."""
+
+    status: str | None = None
+    stamps: list[datetime] = field(default_factory=list)
+    values: list[object] = field(default_factory=list)
+    lengths_differ: bool = False
+
+
+def read_signal(
+    client: MetricClient,
+    namespace: str,
+    signal: Signal,
+    instance_ids: Sequence[str],
+    span: Span,
+    patience: Patience,
+) -> dict[str, Reading]:
+    """Return a reading for each instance, in as few calls as CloudWatch's limits allow.
+
+    Nothing is raised for what AWS refuses or does not answer: those instances are `Unreadable`, the others
+    are read.
+    """
+    readings: dict[str, Reading] = {}
+    for batch in _batches(instance_ids, span.queries_per_call):
+        try:
+            readings.update(_read_batch(client, namespace, signal, batch, span, patience))
+        except (*AWS_ERRORS, OutOfTime) as error:
+            reason = str(error) if isinstance(error, OutOfTime) else error_code(error)
+            readings.update(dict.fromkeys(batch, Unreadable(f"GetMetricData: {reason}")))
+    return readings
+
+
+def _read_batch(
+    client: MetricClient,
+    namespace: str,
+    signal: Signal,
+    instance_ids: Sequence[str],
+    span: Span,
+    patience: Patience,
+) -> Mapping[str, Reading]:
+    queries = [_query(namespace, signal, span, f"i{n}", each) for n, each in enumerate(instance_ids)]
+    gathered = {query["Id"]: _Gathered() for query in queries}
+    complaints: list[str] = []
+    for page in _pages(client, queries, span, patience):
+        complaints += [message.get("Code", "message") for message in page.get("Messages", [])]
+        for result in page["MetricDataResults"]:
+            _gather(gathered[result["Id"]], result)
+    if complaints:
+        # About the call as a whole ("maximum number of allowed metrics exceeded"): nobody can say which
+        # result is whole.
+        return dict.fromkeys(instance_ids, Unreadable(f"GetMetricData: {', '.join(complaints)}"))
+    return {
+        instance_id: _reading(each, span)
+        for instance_id, each in zip(instance_ids, gathered.values(), strict=True)
+    }
+
+
+def _pages(
+    client: MetricClient, queries: Sequence[MetricQuery], span: Span, patience: Patience
+) -> Iterator[MetricPage]:
+    token: str | None = None
+    while True:
+        more = {} if token is None else {"NextToken": token}
+
+        def ask(more: Mapping[str, str] = more) -> MetricPage:
+            return client.get_metric_data(
+                MetricDataQueries=queries, StartTime=span.start, EndTime=span.end, **more
+            )
+
+        page = patience.call("reading metrics", ask)
+        yield page
+        token = page.get("NextToken")
+        if not token:
+            return
+
+
+def _gather(gathered: _Gathered, result: MetricResult) -> None:
+    stamps, values = result.get("Timestamps", []), result.get("Values", [])
+    gathered.status = result.get("StatusCode")
+    gathered.lengths_differ |= len(stamps) != len(values)
+    gathered.stamps += stamps
+    gathered.values += values
+
+
+def _reading(gathered: _Gathered, span: Span) -> Reading:
+    if gathered.status is None:
+        return Unreadable("GetMetricData left the instance out of its answer")
+    # After the last page anything but Complete means that points may be missing, and which ones nobody knows.
+    if gathered.status != "Complete":
+        return Unreadable(f"GetMetricData: {gathered.status}")
+    if gathered.lengths_differ:
+        return Unreadable("GetMetricData returned more or fewer values than timestamps")
+    points = []
+    for at, value in zip(gathered.stamps, gathered.values, strict=True):
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            return Unreadable(f"GetMetricData returned {value!r} for a value")
+        points.append(Point(at, float(value)))
+    return Series(tuple(points), span.period_seconds)
+
+
+def _query(namespace: str, signal: Signal, span: Span, query_id: str, instance_id: str) -> MetricQuery:
+    return {
+        "Id": query_id,
+        "MetricStat": {
+            "Metric": {
+                "Namespace": namespace,
+                "MetricName": signal.metric,
+                # Exactly the set that the agent's roll-up publishes; any other set is another, empty series.
+                "Dimensions": [{"Name": "InstanceId", "Value": instance_id}],
+            },
+            "Period": span.period_seconds,
+            "Stat": signal.statistic,
+        },
+        "ReturnData": True,
+    }
+
+
+def _batches(instance_ids: Sequence[str], size: int) -> Iterator[Sequence[str]]:
+    for start in range(0, len(instance_ids), size):
+        yield instance_ids[start : start + size]

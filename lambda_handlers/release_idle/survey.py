@@ -1,0 +1,145 @@
+"""Reading a group's members and judging each one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from release_idle.aws import Clients, read_active_sessions, read_machines
+from release_idle.decision import Machine, Member, State, Verdict, judge, judge_standing
+from release_idle.measurement import Reading, Unreadable, span_to_read
+from release_idle.metric_reader import read_signal
+from release_idle.settings import Settings
+from runtime.aws_errors import AWS_ERRORS, error_code
+from runtime.group import Group, GroupMember
+from runtime.patience import OutOfTime, Patience
+from runtime.queue_reader import UnreadableQueue, read_backlog
+from runtime.structured_log import StructuredLog
+
+
+@dataclass(frozen=True, kw_only=True)
+class Survey:
+    """All members of the group as they were at one moment, with the verdict on those that were looked at."""
+
+    at: datetime
+    members: tuple[Member, ...]
+    verdicts: Mapping[str, Verdict]
+
+
+@dataclass
+class Surveyor:
+    """Reads and judges. What cannot be read is logged, kept in `failures`, and makes members unknown."""
+
+    settings: Settings
+    clients: Clients
+    patience: Patience
+    log: StructuredLog
+    failures: list[str] = field(default_factory=list)
+
+    def survey(self, group: Group, only: Sequence[str] | None = None) -> Survey:
+        """Return the survey of the group; `only` limits it to these members, all others get no verdict."""
+        now = self.patience.clock.now()
+        looked_at = [m for m in group.members if only is None or m.instance_id in only]
+        # Who is on the way in or out needs no further question.
+        in_service = [m.instance_id for m in looked_at if m.lifecycle_state == "InService"]
+        machines = self._machines(in_service) if in_service else {}
+        sessions = self._sessions() if in_service and self.settings.watch_sessions else frozenset()
+        members = tuple(_member(each, machines, sessions) for each in group.members)
+        ids = {each.instance_id for each in looked_at}
+        verdicts = self._judge([member for member in members if member.instance_id in ids], now)
+        return Survey(at=now, members=members, verdicts=verdicts)
+
+    def demand(self) -> int | None:
+        """Return the capacity that waiting work needs: 0 without a queue, None if it cannot be read."""
+        queue = self.settings.demand
+        if queue is None:
+            return 0
+        try:
+            backlog = read_backlog(self.clients.sqs, queue.queue_url, self.patience)
+        except UnreadableQueue as error:
+            self._failed("SQS GetQueueAttributes", str(error))
+            return None
+        except (*AWS_ERRORS, OutOfTime) as error:
+            self._failed("SQS GetQueueAttributes", _told(error))
+            return None
+        return backlog.needed_capacity(queue.messages_per_instance)
+
+    def _judge(self, members: Sequence[Member], now: datetime) -> dict[str, Verdict]:
+        """Judge the members, asking each signal only for those that nothing before it has decided."""
+        policy = self.settings.policy
+        verdicts: dict[str, Verdict] = {}
+        undecided: list[Member] = []
+        for member in members:
+            standing = judge_standing(member, policy, now)
+            if standing is None:
+                undecided.append(member)
+            else:
+                verdicts[member.instance_id] = standing
+        readings: dict[str, dict[str, Reading]] = {member.instance_id: {} for member in undecided}
+        for position in range(len(policy.signals)):
+            if not undecided:
+                break
+            self._read(position, undecided, readings, now)
+            asked = policy.first_signals(position + 1)
+            for member in undecided:
+                verdicts[member.instance_id] = judge(member, readings[member.instance_id], asked, now)
+            undecided = [m for m in undecided if verdicts[m.instance_id].state is State.IDLE]
+        return verdicts
+
+    def _read(
+        self,
+        position: int,
+        members: Sequence[Member],
+        readings: Mapping[str, dict[str, Reading]],
+        now: datetime,
+    ) -> None:
+        policy = self.settings.policy
+        signal = policy.signals[position]
+        answers = read_signal(
+            self.clients.cloudwatch,
+            self.settings.namespace,
+            signal,
+            [member.instance_id for member in members],
+            span_to_read(signal, policy.window(now), now),
+            self.patience,
+        )
+        for instance_id, reading in answers.items():
+            readings[instance_id][signal.name] = reading
+        unreadable = [each.reason for each in answers.values() if isinstance(each, Unreadable)]
+        for reason in sorted(set(unreadable)):
+            self._failed(f"signal {signal.name}", f"{reason} ({unreadable.count(reason)} instances)")
+
+    def _machines(self, instance_ids: Sequence[str]) -> Mapping[str, Machine]:
+        group_name = self.settings.auto_scaling_group
+        try:
+            return read_machines(self.clients.ec2, group_name, instance_ids, self.patience)
+        except (*AWS_ERRORS, OutOfTime) as error:
+            self._failed("EC2 DescribeInstances", _told(error))
+            return {}
+
+    def _sessions(self) -> frozenset[str] | None:
+        try:
+            return read_active_sessions(self.clients.ssm, self.patience)
+        except (*AWS_ERRORS, OutOfTime) as error:
+            self._failed("Systems Manager DescribeSessions", _told(error))
+            return None
+
+    def _failed(self, source: str, why: str) -> None:
+        self.failures.append(f"{source}: {why}")
+        self.log.error("read failed", source=source, why=why)
+
+
+def _member(member: GroupMember, machines: Mapping[str, Machine], sessions: frozenset[str] | None) -> Member:
+    return Member(
+        instance_id=member.instance_id,
+        lifecycle_state=member.lifecycle_state,
+        protected=member.protected_from_scale_in,
+        capacity=member.capacity,
+        machine=machines.get(member.instance_id),
+        in_session=None if sessions is None else member.instance_id in sessions,
+    )
+
+
+def _told(error: Exception) -> str:
+    return str(error) if isinstance(error, OutOfTime) else error_code(error)

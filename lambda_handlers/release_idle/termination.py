@@ -1,0 +1,84 @@
+"""Terminating the chosen members one by one, none holding up the others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from release_idle.aws import AutoScalingClient
+from release_idle.decision import Release
+from runtime.aws_errors import AWS_ERRORS, Trouble, classify, error_code
+from runtime.patience import OutOfTime, Patience
+
+
+@dataclass
+class Outcome:
+    """Which members are going, and why each other one is not."""
+
+    released: list[str] = field(default_factory=list)
+    failed: dict[str, str] = field(default_factory=dict)
+
+    def settles(self, release: Release) -> bool:
+        return release.instance_id in self.released or release.instance_id in self.failed
+
+
+def terminate_all(client: AutoScalingClient, releases: Sequence[Release], patience: Patience) -> Outcome:
+    """Terminate the members in order; return what became of each. Raises nothing that AWS answers.
+
+    A member for which another activity is in the way is put off until the others have had their turn. When
+    the time runs out the rest is left to the next pass, which judges it anew.
+    """
+    outcome = Outcome()
+    waiting = list(releases)
+    pauses = 0
+    try:
+        while waiting:
+            waiting = _one_round(client, waiting, outcome, patience)
+            if waiting:
+                patience.pause("terminating", pauses)
+                pauses += 1
+    except OutOfTime:
+        for release in releases:
+            if not outcome.settles(release):
+                outcome.failed[release.instance_id] = "ran out of time, left for the next pass"
+    return outcome
+
+
+def _one_round(
+    client: AutoScalingClient, waiting: Sequence[Release], outcome: Outcome, patience: Patience
+) -> list[Release]:
+    """Try each member once; return those to try again after a pause."""
+    again: list[Release] = []
+    for turn, release in enumerate(waiting):
+        patience.check("terminating")
+        trouble = _terminate(client, release, outcome)
+        if trouble is Trouble.THROTTLED:
+            # Too many calls already: asking for the others now would only make it worse.
+            return [*again, *waiting[turn:]]
+        if trouble is Trouble.CONFLICT:
+            again.append(release)
+    return again
+
+
+def _terminate(client: AutoScalingClient, release: Release, outcome: Outcome) -> Trouble | None:
+    """Ask for one termination. Returns the trouble that passes by itself, None when the member is settled."""
+    try:
+        client.terminate_instance_in_auto_scaling_group(
+            InstanceId=release.instance_id, ShouldDecrementDesiredCapacity=release.decrement
+        )
+    except AWS_ERRORS as error:
+        trouble = classify(error)
+        if trouble in (Trouble.THROTTLED, Trouble.CONFLICT):
+            return trouble
+        if trouble is Trouble.UNCERTAIN:
+            # It may have been taken: a second call could lower the desired capacity twice for one instance.
+            why = f"no clear answer ({error_code(error)}), left for the next pass to see"
+        else:
+            # Refused, most often because the desired capacity is at the minimum by now or the instance has
+            # gone. Never retried without decrement: that would start a replacement for an instance nobody
+            # needs.
+            why = f"termination refused: {error}"
+        outcome.failed[release.instance_id] = why
+        return None
+    outcome.released.append(release.instance_id)
+    return None

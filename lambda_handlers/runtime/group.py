@@ -1,0 +1,29 @@
+"""An Auto Scaling group as plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupMember:
+    """An instance as its group sees it. `capacity` is its weight, 1 in a group without weights."""
+
+    instance_id: str
+    lifecycle_state: str
+    protected_from_scale_in: bool
+    capacity: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Group:
+    """An Auto Scaling group at one moment."""
+
+    name: str
+    min_size: int
+    max_size: int
+    desired_capacity: int
+    protects_new_instances: bool
+    being_deleted: bool
+    suspended_processes: tuple[str, ...]
+    members: tuple[GroupMember, ...]

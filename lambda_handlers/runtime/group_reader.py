@@ -1,0 +1,90 @@
+"""Reading one Auto Scaling group."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Protocol, TypedDict
+
+from runtime.group import Group, GroupMember
+from runtime.patience import Patience
+
+
+class InstanceDocument(TypedDict, total=False):
+    InstanceId: str
+    LifecycleState: str
+    ProtectedFromScaleIn: bool
+    WeightedCapacity: str
+
+
+class ProcessDocument(TypedDict, total=False):
+    ProcessName: str
+
+
+class GroupDocument(TypedDict, total=False):
+    AutoScalingGroupName: str
+    MinSize: int
+    MaxSize: int
+    DesiredCapacity: int
+    Status: str
+    NewInstancesProtectedFromScaleIn: bool
+    Instances: list[InstanceDocument]
+    SuspendedProcesses: list[ProcessDocument]
+
+
+class GroupsPage(TypedDict, total=False):
+    AutoScalingGroups: list[GroupDocument]
+    NextToken: str
+
+
+class GroupReader(Protocol):
+    """The call that `read_group` makes."""
+
+    def describe_auto_scaling_groups(
+        self, *, AutoScalingGroupNames: Sequence[str], NextToken: str = ...
+    ) -> GroupsPage: ...
+
+
+def read_group(client: GroupReader, name: str, patience: Patience) -> Group | None:
+    """Return the group with exactly this name, or None when there is none."""
+    token: str | None = None
+    while True:
+        page = patience.call("reading the Auto Scaling group", partial(_page, client, name, token))
+        for document in page["AutoScalingGroups"]:
+            if document["AutoScalingGroupName"] == name:
+                return _group(document)
+        # A page may be empty although more follow: the token decides, not the count.
+        token = page.get("NextToken")
+        if not token:
+            return None
+
+
+def _page(client: GroupReader, name: str, token: str | None) -> GroupsPage:
+    if token is None:
+        return client.describe_auto_scaling_groups(AutoScalingGroupNames=[name])
+    return client.describe_auto_scaling_groups(AutoScalingGroupNames=[name], NextToken=token)
+
+
+def _group(document: GroupDocument) -> Group:
+    return Group(
+        name=document["AutoScalingGroupName"],
+        min_size=document["MinSize"],
+        max_size=document["MaxSize"],
+        desired_capacity=document["DesiredCapacity"],
+        protects_new_instances=document.get("NewInstancesProtectedFromScaleIn", False),
+        # AWS fills the status only while the group is on its way out.
+        being_deleted=bool(document.get("Status")),
+        suspended_processes=tuple(
+            sorted(process["ProcessName"] for process in document.get("SuspendedProcesses", []))
+        ),
+        members=tuple(_member(instance) for instance in document.get("Instances", [])),
+    )
+
+
+def _member(document: InstanceDocument) -> GroupMember:
+    return GroupMember(
+        instance_id=document["InstanceId"],
+        lifecycle_state=document["LifecycleState"],
+        protected_from_scale_in=document["ProtectedFromScaleIn"],
+        capacity=int(document.get("WeightedCapacity") or 1),
+    )

@@ -1,0 +1,1 @@
+"""Raises a group to what its queue needs, and never lowers it."""

@@ -1,0 +1,102 @@
+"""Edits of a synthesized template that take one guard away, so that a test can show what the guard is for."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from tests.behaviour.simulator.template import Template
+
+Body = dict[str, Any]
+_POLICY = "ScaleInByCapacity"
+
+
+def with_group(template: Mapping[str, Any], **properties: Any) -> Body:
+    """Return the template with other properties of the group."""
+    body = copy.deepcopy(dict(template))
+    name, _ = Template(body).group()
+    body["Resources"][name]["Properties"].update(properties)
+    return body
+
+
+def unprotected(template: Mapping[str, Any]) -> Body:
+    """Return the template without scale-in protection of new instances."""
+    return with_group(template, NewInstancesProtectedFromScaleIn=False)
+
+
+def with_rolling_update(template: Mapping[str, Any]) -> Body:
+    """Return the template with an update policy that replaces instances."""
+    body = copy.deepcopy(dict(template))
+    name, _ = Template(body).group()
+    body["Resources"][name]["UpdatePolicy"] = {"AutoScalingRollingUpdate": {"MaxBatchSize": 1}}
+    return body
+
+
+def with_setting(template: Mapping[str, Any], package: str, **variables: str) -> Body:
+    """Return the template with other environment variables for one handler."""
+    body = copy.deepcopy(dict(template))
+    function = Template(body).function(package).id
+    body["Resources"][function]["Properties"]["Environment"]["Variables"].update(variables)
+    return body
+
+
+def with_signals(template: Mapping[str, Any], *names: str, **changes: Any) -> Body:
+    """Return the template with only the named signals of the release handler, changed as given."""
+    settings = Template(template).function("release_idle").environment
+    signals = [{**s, **changes} for s in json.loads(settings["SIGNALS"]) if s["name"] in names]
+    return with_setting(template, "release_idle", SIGNALS=json.dumps(signals))
+
+
+def without_schedule(template: Mapping[str, Any], package: str) -> Body:
+    """Return the template without the steady schedule of one handler: only an alarm invokes it."""
+    body = copy.deepcopy(dict(template))
+    reader = Template(body)
+    function = reader.function(package).id
+    for schedule in reader.schedules().values():
+        if function in schedule.functions:
+            del body["Resources"][schedule.id]
+    return body
+
+
+def scaled_in_by_capacity(
+    template: Mapping[str, Any],
+    *,
+    missing: str | None = None,
+    statistic: str = "Maximum",
+    guarded: bool = True,
+    adjustment: str = "ExactCapacity",
+    change: int = 0,
+) -> Body:
+    """Return the fleet as most people build it: the idle alarm lowers capacity and the group picks the victim.
+
+    ``missing`` sets TreatMissingData, ``statistic`` that of the utilisation; ``guarded`` False watches the raw
+    utilisation instead of the expression.
+    """
+    body = unprotected(without_schedule(template, "release_idle"))
+    reader = Template(body)
+    alarm = reader.alarm_invoking(reader.function("release_idle"))
+    properties = body["Resources"][alarm.name]["Properties"]
+    for query in properties["Metrics"]:
+        if "MetricStat" in query and "utilization" in query["MetricStat"]["Metric"]["MetricName"]:
+            query["MetricStat"]["Stat"] = statistic
+            raw = query
+    if not guarded:
+        properties["Metrics"] = [{**raw, "ReturnData": True}]
+    if missing is not None:
+        properties["TreatMissingData"] = missing
+    properties["AlarmActions"] = [{"Ref": _POLICY}]
+    group, _ = reader.group()
+    step = {"MetricIntervalUpperBound": 0, "ScalingAdjustment": change}
+    body["Resources"][_POLICY] = {
+        "Type": "AWS::AutoScaling::ScalingPolicy",
+        "Properties": {
+            "AutoScalingGroupName": {"Ref": group},
+            "PolicyType": "StepScaling",
+            "AdjustmentType": adjustment,
+            "EstimatedInstanceWarmup": 300,
+            "StepAdjustments": [step],
+        },
+    }
+    return body

@@ -1,0 +1,138 @@
+"""Runs the handlers' own entry points: only boto3's clients, the system clock and the environment are replaced."""
+
+from __future__ import annotations
+
+import importlib
+import io
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from types import ModuleType, SimpleNamespace
+from typing import Any
+from unittest.mock import patch
+
+from tests.behaviour.simulator.clients import Account, moment
+from tests.behaviour.simulator.template import Function
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One invocation: its log lines, what it answered to CloudFormation, and the error that failed it."""
+
+    at: int
+    function: str
+    lines: tuple[Mapping[str, Any], ...]
+    answers: tuple[Mapping[str, Any], ...]
+    error: Exception | None
+
+
+@dataclass(frozen=True)
+class _Context:
+    remaining_ms: int
+    aws_request_id: str = "simulated"
+    function_name: str = "simulated"
+
+    def get_remaining_time_in_millis(self) -> int:
+        return self.remaining_ms
+
+
+class _Clock:
+    """Starts at the account's time; a handler's sleep lets the simulated minutes pass."""
+
+    def __init__(self, account: Account, minute_passes: Callable[[], None]) -> None:
+        self._account = account
+        self._minute_passes = minute_passes
+        self._slept = 0.0
+
+    def now(self, _clock: object) -> datetime:
+        return moment(self._account.now) + timedelta(seconds=self._slept)
+
+    def sleep(self, _clock: object, seconds: float) -> None:
+        self._slept += seconds
+        while self._slept >= 60:
+            self._minute_passes()
+            self._slept -= 60
+
+
+def invoke(
+    function: Function, event: Mapping[str, Any], account: Account, minute_passes: Callable[[], None]
+) -> Outcome:
+    """Run a function's handler on an event with the settings and permissions that the template gives it."""
+    clock = _Clock(account, minute_passes)
+    path, _, entry = function.handler.rpartition(".")
+    module = importlib.import_module(path)
+    output = io.StringIO()
+    answers: list[Mapping[str, Any]] = []
+    error: Exception | None = None
+    started = account.now
+    with (
+        patch.dict(os.environ, function.environment, clear=True),
+        patch("boto3.client", lambda service, **_: account.client(service, function.may)),
+        patch("runtime.clock.SystemClock.now", lambda self: clock.now(self)),
+        patch("runtime.clock.SystemClock.sleep", lambda self, seconds: clock.sleep(self, seconds)),
+        patch("urllib.request.urlopen", lambda request, **_: _accept(request.data, answers)),
+        redirect_stdout(output),
+        _cold_start(module),
+    ):
+        try:
+            getattr(module, entry)(event, _Context(function.timeout * 1000))
+        except Exception as raised:  # a failed invocation is an outcome; the tests assert on it
+            error = raised
+    lines = tuple(json.loads(line) for line in output.getvalue().splitlines())
+    return Outcome(started, function.id, lines, tuple(answers), error)
+
+
+@contextmanager
+def _accept(body: bytes, answers: list[Mapping[str, Any]]) -> Iterator[SimpleNamespace]:
+    """Take an answer to CloudFormation, as its pre-signed address does."""
+    answers.append(json.loads(body))
+    yield SimpleNamespace(status=200)
+
+
+@contextmanager
+def _cold_start(module: ModuleType) -> Iterator[None]:
+    """Forget what the handler remembers between invocations, before this one and after it."""
+    remembered = [each for each in vars(module).values() if hasattr(each, "cache_clear")]
+    for each in remembered:
+        each.cache_clear()
+    try:
+        yield
+    finally:
+        for each in remembered:
+            each.cache_clear()
+
+
+def alarm_event(name: str, at: int) -> dict[str, Any]:
+    """Return what CloudWatch sends to a function when an alarm goes to ALARM."""
+    stamp = moment(at).isoformat()
+    return {
+        "source": "aws.cloudwatch",
+        "alarmArn": f"arn:aws:cloudwatch:us-east-1:111122223333:alarm:{name}",
+        "accountId": "111122223333",
+        "region": "us-east-1",
+        "time": stamp,
+        "alarmData": {
+            "alarmName": name,
+            "state": {"value": "ALARM", "reason": "Threshold crossed", "timestamp": stamp},
+            "previousState": {"value": "OK", "reason": "", "timestamp": stamp},
+            "configuration": {},
+        },
+    }
+
+
+def schedule_event(rule: str, at: int) -> dict[str, Any]:
+    """Return what EventBridge sends when a schedule rule fires."""
+    return {
+        "version": "0",
+        "id": f"{rule}-{at}",
+        "detail-type": "Scheduled Event",
+        "source": "aws.events",
+        "account": "111122223333",
+        "time": moment(at).isoformat(),
+        "region": "us-east-1",
+        "resources": [f"arn:aws:events:us-east-1:111122223333:rule/{rule}"],
+        "detail": {},
+    }

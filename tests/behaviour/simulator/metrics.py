@@ -1,0 +1,99 @@
+"""The metric store: a series is (namespace, name, exact dimension set) and nothing is ever rolled up (SR-1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.behaviour.simulator.metric_math import Context, Series, evaluate
+
+Key = tuple[str, str, frozenset[tuple[str, str]]]
+
+
+@dataclass
+class _Bucket:
+    visible_at: int
+    values: list[float] = field(default_factory=list)
+
+
+def _statistic(name: str, values: Sequence[float]) -> float:
+    if name == "SampleCount":
+        return float(len(values))
+    if name == "Average":
+        return sum(values) / len(values)
+    functions = {"Maximum": max, "Minimum": min, "Sum": sum}
+    if name not in functions:
+        raise ValueError(f"statistic {name} is not simulated")
+    return float(functions[name](values))
+
+
+class MetricStore:
+    """Samples by exact series; a sample can be read once the delay of its namespace has passed."""
+
+    def __init__(self, delays: Mapping[str, int]) -> None:
+        self._delays = dict(delays)
+        self._series: dict[Key, dict[int, _Bucket]] = {}
+
+    def put(
+        self,
+        namespace: str,
+        name: str,
+        dimensions: Mapping[str, str],
+        timestamp: int,
+        value: float,
+        *,
+        delay: int | None = None,
+    ) -> None:
+        """Store one sample; ``delay`` defaults to the namespace's."""
+        key = (namespace, name, frozenset(dimensions.items()))
+        visible_at = timestamp + (self._delays.get(namespace, 60) if delay is None else delay)
+        bucket = self._series.setdefault(key, {}).setdefault(timestamp, _Bucket(visible_at))
+        bucket.visible_at = max(bucket.visible_at, visible_at)
+        bucket.values.append(value)
+
+    def published(self, namespace: str) -> set[tuple[str, frozenset[str]]]:
+        """Return (metric name, dimension names) of every series of a namespace."""
+        return {
+            (name, frozenset(key for key, _ in dimensions))
+            for space, name, dimensions in self._series
+            if space == namespace
+        }
+
+    def series(self, key: Key, statistic: str, period: int, grid: Sequence[int], now: int) -> Series:
+        """Return the points that can be read now, one for each slot start in ``grid`` that has samples."""
+        buckets = self._series.get(key)
+        if not buckets:
+            return {}
+        result: Series = {}
+        for start in grid:
+            values: list[float] = []
+            for timestamp in range(start, start + period, 60):
+                bucket = buckets.get(timestamp)
+                if bucket is not None and bucket.visible_at <= now:
+                    values.extend(bucket.values)
+            if values:
+                result[start] = _statistic(statistic, values)
+        return result
+
+    def answer(
+        self, queries: Sequence[Mapping[str, Any]], grid: Sequence[int], now: int, *, fill_empty: bool = True
+    ) -> dict[str, Series]:
+        """Answer metric data queries (MetricStat and Expression, in the API's own shape) by id."""
+        answers: dict[str, Series] = {}
+        for query in queries:
+            if "MetricStat" in query:
+                stat = query["MetricStat"]
+                answers[query["Id"]] = self.series(
+                    metric_key(stat["Metric"]), stat["Stat"], int(stat["Period"]), grid, now
+                )
+        pending = [query for query in queries if "MetricStat" not in query]
+        for query in pending:
+            answers[query["Id"]] = evaluate(query["Expression"], Context(answers, grid, fill_empty))
+        return answers
+
+
+def metric_key(metric: Mapping[str, Any]) -> Key:
+    """Return the identity of a metric given in the API's (and the template's) shape."""
+    dimensions = frozenset((d["Name"], d["Value"]) for d in metric.get("Dimensions", ()))
+    return metric["Namespace"], metric["MetricName"], dimensions

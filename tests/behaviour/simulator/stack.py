@@ -1,0 +1,68 @@
+"""What CloudFormation does to a fleet at the beginning and at the end: custom resources, then the group."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from tests.behaviour.simulator.world import World
+
+_LONGEST_WAIT = 60
+
+
+class StackFailed(Exception):
+    """CloudFormation gives up: the stack ends as CREATE_FAILED or DELETE_FAILED."""
+
+
+def create(world: World) -> None:
+    """Create the custom resources behind the group."""
+    for logical_id, function, properties in _custom_resources(world):
+        _request(world, "Create", logical_id, function, properties)
+
+
+def delete(world: World) -> int:
+    """Delete the stack; return the minutes until no member is left. Raises StackFailed after an hour.
+
+    What depends on the group goes first; anything else may be gone at any time, so it is not relied on.
+    """
+    begun = world.now
+    for logical_id, function, properties in _custom_resources(world):
+        if _depends_on(world, logical_id, world.group.name):
+            _request(world, "Delete", logical_id, function, properties)
+    world.schedules, world.alarms = {}, {}
+    world.group.resize(minimum=0, maximum=0, desired=0)
+    for _ in range(_LONGEST_WAIT):
+        if not world.group.members:
+            return (world.now - begun) // 60
+        world.run(1)
+    raise StackFailed(f"{len(world.group.members)} instances are still in the group")
+
+
+def _custom_resources(world: World) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    for logical_id, resource in world.template.body["Resources"].items():
+        if resource["Type"].startswith("Custom::"):
+            properties = world.template.resolve(resource["Properties"])
+            yield logical_id, properties["ServiceToken"].removesuffix(".Arn"), properties
+
+
+def _depends_on(world: World, logical_id: str, other: str) -> bool:
+    return f'"{other}"' in json.dumps(world.template.body["Resources"][logical_id])
+
+
+def _request(world: World, kind: str, logical_id: str, function: str, properties: Mapping[str, Any]) -> None:
+    event = {
+        "RequestType": kind,
+        "ResponseURL": "https://cloudformation.example/answer",
+        "StackId": "arn:aws:cloudformation:us-east-1:111122223333:stack/Fleet/1",
+        "RequestId": f"{kind}-{world.now}",
+        "LogicalResourceId": logical_id,
+        "ResourceType": world.template.body["Resources"][logical_id]["Type"],
+        "ResourceProperties": properties,
+    }
+    if kind != "Create":
+        event["PhysicalResourceId"] = world.physical_ids[logical_id]
+    outcome = world.invoke(function, event)
+    if [answer["Status"] for answer in outcome.answers] != ["SUCCESS"]:
+        raise StackFailed(f"{kind} of {logical_id}: {outcome.answers or outcome.error!r}")
+    world.physical_ids[logical_id] = outcome.answers[0]["PhysicalResourceId"]

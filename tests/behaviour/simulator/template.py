@@ -1,0 +1,199 @@
+"""Reads what the simulation needs out of a synthesized template; a reference becomes a stable placeholder."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any
+
+from tests.behaviour.simulator.alarms import Alarm
+
+_PSEUDO = {
+    "AWS::Region": "us-east-1",
+    "AWS::AccountId": "111122223333",
+    "AWS::Partition": "aws",
+    "AWS::URLSuffix": "amazonaws.com",
+    "AWS::StackName": "Fleet",
+    "AWS::StackId": "arn:aws:cloudformation:us-east-1:111122223333:stack/Fleet/1",
+}
+_SUBSTITUTION = re.compile(r"\$\{(!?)([^}]+)\}")
+
+
+@dataclass(frozen=True)
+class Function:
+    """A Lambda function: who may invoke it, what it may call and its settings."""
+
+    id: str
+    handler: str
+    environment: Mapping[str, str]
+    allowed: frozenset[str]
+    invokers: frozenset[str]
+    timeout: int
+
+    def may(self, action: str) -> bool:
+        """Return whether the function's role allows an action (resources and conditions are not judged)."""
+        return any(fnmatchcase(action, pattern) for pattern in self.allowed)
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """An enabled rate() rule and the functions that it invokes."""
+
+    id: str
+    seconds: int
+    functions: tuple[str, ...]
+
+
+class Template:
+    """A template dict and the questions that the simulator asks of it."""
+
+    def __init__(self, body: Mapping[str, Any]) -> None:
+        self.body = body
+
+    def resources(self, kind: str) -> dict[str, dict[str, Any]]:
+        """Return the resolved properties of every resource of a type, by logical id."""
+        return {
+            name: self.resolve(resource.get("Properties", {}))
+            for name, resource in self.body["Resources"].items()
+            if resource["Type"] == kind
+        }
+
+    def only(self, kind: str) -> tuple[str, dict[str, Any]]:
+        """Return the single resource of a type."""
+        found = self.resources(kind)
+        if len(found) != 1:
+            raise ValueError(f"expected one {kind}, found {sorted(found)}")
+        return next(iter(found.items()))
+
+    def attribute(self, logical_id: str, name: str) -> Any:
+        """Return a resource attribute beside its properties, such as UpdatePolicy, resolved; None if absent."""
+        return self.resolve(self.body["Resources"][logical_id].get(name))
+
+    def resolve(self, value: Any) -> Any:
+        """Return a value with every intrinsic function replaced by text."""
+        if isinstance(value, list):
+            return [self.resolve(item) for item in value]
+        if not isinstance(value, dict):
+            return value
+        if len(value) == 1:
+            name, argument = next(iter(value.items()))
+            if name == "Ref":
+                return _PSEUDO.get(argument, argument)
+            if name.startswith("Fn::"):
+                return self._intrinsic(name, argument)
+        return {key: self.resolve(item) for key, item in value.items()}
+
+    def _intrinsic(self, name: str, argument: Any) -> Any:
+        resolved = self.resolve(argument)
+        if name == "Fn::GetAtt":
+            return resolved if isinstance(resolved, str) else ".".join(resolved)
+        if name == "Fn::Join":
+            return str(resolved[0]).join(resolved[1])
+        if name == "Fn::Base64":
+            return resolved
+        if name == "Fn::Select" and isinstance(resolved[1], list):
+            return resolved[1][int(resolved[0])]
+        if name == "Fn::Split":
+            return resolved[1].split(resolved[0])
+        if name == "Fn::GetAZs":
+            return [f"{_PSEUDO['AWS::Region']}{letter}" for letter in "abc"]
+        if name == "Fn::Sub":
+            text, names = (resolved, {}) if isinstance(resolved, str) else resolved
+            return _SUBSTITUTION.sub(
+                lambda m: f"${{{m[2]}}}" if m[1] else str(names.get(m[2], _PSEUDO.get(m[2], m[2]))), text
+            )
+        if name == "Fn::ImportValue":
+            return f"import:{resolved}"
+        raise ValueError(f"{name} is not simulated")
+
+    def group(self) -> tuple[str, dict[str, Any]]:
+        """Return the fleet's Auto Scaling group with every lifecycle hook that the template gives it."""
+        name, properties = self.only("AWS::AutoScaling::AutoScalingGroup")
+        hooks = list(self.resources("AWS::AutoScaling::LifecycleHook").values())
+        inline = properties.get("LifecycleHookSpecificationList", [])
+        return name, {**properties, "LifecycleHookSpecificationList": inline + hooks}
+
+    def alarms(self) -> dict[str, Alarm]:
+        """Return every metric alarm by logical id."""
+        return {
+            name: Alarm.from_properties(name, properties)
+            for name, properties in self.resources("AWS::CloudWatch::Alarm").items()
+        }
+
+    def alarm_invoking(self, function: Function) -> Alarm:
+        """Return the one alarm that invokes a function."""
+        found = [alarm for alarm in self.alarms().values() if f"{function.id}.Arn" in alarm.actions["ALARM"]]
+        if len(found) != 1:
+            raise ValueError(f"expected one alarm that invokes {function.id}, found {[a.name for a in found]}")
+        return found[0]
+
+    def functions(self) -> dict[str, Function]:
+        """Return every function by logical id."""
+        return {
+            name: Function(
+                id=name,
+                handler=properties["Handler"],
+                environment=properties.get("Environment", {}).get("Variables", {}),
+                allowed=self._allowed(properties["Role"].removesuffix(".Arn")),
+                invokers=self._invokers(name),
+                timeout=int(properties.get("Timeout", 3)),
+            )
+            for name, properties in self.resources("AWS::Lambda::Function").items()
+        }
+
+    def function(self, package: str) -> Function:
+        """Return the function whose handler lives in a package of ``lambda_handlers``."""
+        found = [f for f in self.functions().values() if f.handler.split(".")[0] == package]
+        if len(found) != 1:
+            raise ValueError(f"expected one function for {package}, found {[f.id for f in found]}")
+        return found[0]
+
+    def schedules(self) -> dict[str, Schedule]:
+        """Return every enabled schedule rule by logical id."""
+        found = {}
+        for name, properties in self.resources("AWS::Events::Rule").items():
+            if "ScheduleExpression" in properties and properties.get("State", "ENABLED") == "ENABLED":
+                targets = tuple(target["Arn"].removesuffix(".Arn") for target in properties["Targets"])
+                found[name] = Schedule(name, _rate(properties["ScheduleExpression"]), targets)
+        return found
+
+    def instance_tags(self) -> dict[str, str]:
+        """Return the tags that the launch template puts on each instance."""
+        _, properties = self.only("AWS::EC2::LaunchTemplate")
+        specifications = properties["LaunchTemplateData"].get("TagSpecifications", ())
+        tags = [tag for s in specifications if s["ResourceType"] == "instance" for tag in s["Tags"]]
+        return {tag["Key"]: tag["Value"] for tag in tags}
+
+    def agent_configuration(self) -> str:
+        """Return the agent configuration with an accelerator section, as kept in an SSM parameter."""
+        texts = [p["Value"] for p in self.resources("AWS::SSM::Parameter").values()]
+        found = [text for text in texts if '"metrics_collected"' in text and '"nvidia_gpu"' in text]
+        if len(found) != 1:
+            raise ValueError(f"expected one agent configuration with nvidia_gpu, found {len(found)}")
+        return str(found[0])
+
+    def _allowed(self, role: str) -> frozenset[str]:
+        documents = [p["PolicyDocument"] for p in self.resources("AWS::IAM::Role")[role].get("Policies", ())]
+        documents += [
+            p["PolicyDocument"] for p in self.resources("AWS::IAM::Policy").values() if role in p.get("Roles", ())
+        ]
+        actions: set[str] = set()
+        for statement in (s for document in documents for s in document["Statement"] if s["Effect"] == "Allow"):
+            given = statement["Action"]
+            actions.update([given] if isinstance(given, str) else given)
+        return frozenset(actions)
+
+    def _invokers(self, function: str) -> frozenset[str]:
+        """Return the sources (rule, alarm) that a permission lets invoke the function."""
+        permissions = self.resources("AWS::Lambda::Permission").values()
+        mine = [p for p in permissions if p["FunctionName"].removesuffix(".Arn") == function]
+        return frozenset(p.get("SourceArn", "*").removesuffix(".Arn") for p in mine)
+
+
+def _rate(expression: str) -> int:
+    match = re.fullmatch(r"rate\((\d+) (minute|hour|day)s?\)", expression)
+    if match is None:
+        raise ValueError(f"schedule {expression!r} is not simulated")
+    return int(match[1]) * {"minute": 60, "hour": 3_600, "day": 86_400}[match[2]]

@@ -1,0 +1,92 @@
+"""An SQS queue with its metrics asleep and awake, and workers that take messages from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from tests.behaviour.simulator.agent import Load
+from tests.behaviour.simulator.group import Instance
+from tests.behaviour.simulator.metrics import MetricStore
+
+_AWAKE_SECONDS = 6 * 3_600
+
+
+class WorkQueue:
+    """Messages as minutes of work each.
+
+    Metrics come each minute while the queue is awake: it holds a message, or a call touched it within six hours.
+    When a sleeping queue wakes, its metrics lag by ``wake_lag`` at first.
+    """
+
+    def __init__(self, name: str, *, wake_lag: int = 900) -> None:
+        self.name = name
+        self.visible: list[int] = []
+        self.in_flight = 0
+        self._wake_lag = wake_lag
+        self._touched = -_AWAKE_SECONDS
+        self._lag_until = 0
+
+    def send(self, now: int, minutes: int, count: int = 1) -> None:
+        """Put messages on the queue."""
+        self._touch(now)
+        self.visible += [minutes] * count
+
+    def attributes(self, now: int) -> dict[str, str]:
+        """Return the approximate counts; asking keeps the queue awake."""
+        self._touch(now)
+        return {
+            "ApproximateNumberOfMessages": str(len(self.visible)),
+            "ApproximateNumberOfMessagesNotVisible": str(self.in_flight),
+            "ApproximateNumberOfMessagesDelayed": "0",
+        }
+
+    def publish(self, store: MetricStore, now: int) -> None:
+        """Publish one minute of metrics, nothing while the queue sleeps."""
+        if self._asleep(now) and not self.visible and not self.in_flight:
+            return
+        delay = max(120, self._lag_until - now)
+        for metric, value in (("Visible", len(self.visible)), ("NotVisible", self.in_flight)):
+            name = f"ApproximateNumberOfMessages{metric}"
+            store.put("AWS/SQS", name, {"QueueName": f"{self.name}.QueueName"}, now, value, delay=delay)
+
+    def _asleep(self, now: int) -> bool:
+        return now - self._touched >= _AWAKE_SECONDS
+
+    def _touch(self, now: int) -> None:
+        if self._asleep(now):
+            self._lag_until = now + self._wake_lag
+        self._touched = now
+
+
+@dataclass
+class Workers:
+    """The program on each instance: takes up to ``at_once`` messages and holds each until its work is done."""
+
+    queue: WorkQueue
+    at_once: int = 1
+    gpus: int = 1
+    finished: int = 0
+    lost: int = 0
+    _running: dict[str, list[int]] = field(default_factory=dict)
+
+    def tick(self, now: int, in_service: Iterable[Instance]) -> None:
+        """Finish, lose and take messages."""
+        present = {instance.id for instance in in_service}
+        for identity in [i for i in self._running if i not in present]:
+            abandoned = self._running.pop(identity)
+            self.lost += len(abandoned)
+            self.queue.visible += [max(1, (end - now) // 60) for end in abandoned]
+        for identity in sorted(present):
+            running = [end for end in self._running.get(identity, []) if end > now]
+            self.finished += len(self._running.get(identity, [])) - len(running)
+            while self.queue.visible and len(running) < self.at_once:
+                running.append(now + 60 * self.queue.visible.pop(0))
+            self._running[identity] = running
+        self.queue.in_flight = sum(len(running) for running in self._running.values())
+
+    def load(self, instance: Instance, _now: int) -> Load:
+        """Return what the agent on an instance sees."""
+        running = len(self._running.get(instance.id, []))
+        gpus = [95.0 if index < running else 0.0 for index in range(self.gpus)]
+        return Load(gpus=gpus, cpu=30.0 if running else 1.0, working=running > 0)

@@ -1,0 +1,117 @@
+"""Field case 8: with gaps CloudWatch looks at older points; the idle alarm must stay on the safe side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.behaviour.fleets import BUSY, HOUR, IDLE, MINUTE, fleet
+from tests.behaviour.simulator.agent import Load
+from tests.behaviour.simulator.alarms import Alarm
+from tests.behaviour.simulator.group import Instance
+from tests.behaviour.simulator.world import Conditions, World
+
+_SILENT = Load(agent=False, working=True)
+_RANGES = [0, 1, 2, 5]
+_WINDOWS = [7, 30]
+
+
+def idle_alarm(world: World) -> Alarm:
+    """Return the alarm that invokes the release handler."""
+    return world.template.alarm_invoking(world.template.function("release_idle"))
+
+
+def _world(window: int, extra: int, load: Callable[[Instance, int], Load]) -> World:
+    return World(fleet(window=window, warm_up=5), load=load, conditions=Conditions(extra_periods=extra))
+
+
+@pytest.mark.parametrize("extra", _RANGES)
+@pytest.mark.parametrize("window", _WINDOWS)
+def test_case_08a_one_idle_sample_then_silence_is_no_idleness(window: int, extra: int) -> None:
+    first_sample = 4 * MINUTE
+    world = _world(window, extra, lambda _i, now: IDLE if now <= first_sample else _SILENT)
+    world.start(1)
+
+    world.run(2 * window + 10)
+
+    assert world.went_to(idle_alarm(world), "ALARM") == []
+    assert world.group.endings == []
+
+
+@pytest.mark.parametrize("missing", ["missing", "breaching"])
+def test_case_08a_would_alarm_under_other_settings(missing: str) -> None:
+    window = 30
+    world = _world(window, 2, lambda _i, now: IDLE if now <= 4 * MINUTE else _SILENT)
+    alarm = idle_alarm(world)
+    world.alarms[alarm.name] = alarm.treating_missing_as(missing)
+    world.start(1)
+
+    world.run(3 * window)
+
+    assert world.states[alarm.name] == "ALARM"
+
+
+@pytest.mark.parametrize("extra", _RANGES)
+@pytest.mark.parametrize("window", _WINDOWS)
+def test_case_08b_agent_restart_just_before_the_window_ends(window: int, extra: int) -> None:
+    def load(_instance: Instance, now: int) -> Load:
+        if now < HOUR * MINUTE:
+            return BUSY
+        if now < (HOUR + window - 1) * MINUTE:
+            return IDLE
+        return _SILENT if now < (HOUR + window + 9) * MINUTE else BUSY
+
+    world = _world(window, extra, load)
+    world.start(1)
+
+    world.run(HOUR + 4 * window)
+
+    assert world.went_to(idle_alarm(world), "ALARM") == []
+    assert world.group.endings == []
+
+
+@pytest.mark.parametrize("extra", _RANGES)
+@pytest.mark.parametrize("window", _WINDOWS)
+def test_case_08c_idle_points_of_a_fleet_that_is_gone_do_not_reach_a_new_instance(window: int, extra: int) -> None:
+    world = _world(window, extra, lambda _i, now: IDLE if now < 2 * HOUR * MINUTE else BUSY)
+    world.start(1)
+    world.run(2 * HOUR)
+    assert world.group.members == []
+    at_zero = len(world.went_to(idle_alarm(world), "ALARM"))
+    world.run(3 * HOUR)
+
+    world.start(1)
+    world.run(2 * window)
+
+    assert len(world.went_to(idle_alarm(world), "ALARM")) == at_zero
+    assert len(world.group.in_service) == 1
+    assert world.killed_at_work == []
+
+
+@pytest.mark.parametrize("extra", _RANGES)
+@pytest.mark.parametrize("window", _WINDOWS)
+def test_case_08d_truly_idle_instance_alarms_within_window_plus_five(window: int, extra: int) -> None:
+    idle_from = HOUR
+    prompt = {"AWS/AutoScaling": 60} if extra == 0 else None
+    conditions = Conditions(extra_periods=extra, delays=prompt)
+    load = lambda _i, now: BUSY if now < idle_from * MINUTE else IDLE  # noqa: E731
+    world = World(fleet(window=window, warm_up=5), load=load, conditions=conditions)
+    world.start(1)
+
+    world.run(idle_from + window + 15)
+
+    minutes = world.went_to(idle_alarm(world), "ALARM")
+    assert len(minutes) == 1
+    assert idle_from + window <= minutes[0] <= idle_from + window + 5
+
+
+@pytest.mark.parametrize("extra", _RANGES)
+def test_case_08d_release_does_not_depend_on_the_alarm(extra: int) -> None:
+    """With a range no longer than N and late group metrics the alarm never has N points: the schedule releases."""
+    world = _world(30, extra, lambda _i, now: BUSY if now < HOUR * MINUTE else IDLE)
+    world.start(1)
+
+    world.run(HOUR + 60)
+
+    assert [HOUR + 30 < e.at // MINUTE <= HOUR + 40 for e in world.released] == [True]

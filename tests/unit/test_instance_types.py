@@ -1,0 +1,179 @@
+"""The catalog of accelerated instance types."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import Any
+
+import pytest
+
+from constructs_lib.catalog import ARCHITECTURES, DRIVERS, KINDS, STATUSES, AcceleratedType, known_types, lookup
+from constructs_lib.errors import ArgumentError, UnknownInstanceTypeError, UnsupportedInstanceTypeError
+
+FACTS: dict[str, Any] = {
+    "name": "g9.xlarge",
+    "kind": "nvidia",
+    "model": "L9",
+    "accelerators": 1,
+    "accelerator_memory_mib": 24_000,
+    "architecture": "x86_64",
+}
+
+# From the EC2 user guide's page on accelerated instances and the release notes of the Deep Learning base image.
+CASE_64 = [
+    ("g4dn.xlarge", "nvidia", "x86_64", "open", 1),
+    ("g4dn.12xlarge", "nvidia", "x86_64", "open", 4),
+    ("g4dn.16xlarge", "nvidia", "x86_64", "open", 1),
+    ("g5.xlarge", "nvidia", "x86_64", "open", 1),
+    ("g5.48xlarge", "nvidia", "x86_64", "open", 8),
+    ("g5g.16xlarge", "nvidia", "arm64", "open", 2),
+    ("g6.xlarge", "nvidia", "x86_64", "open", 1),
+    ("g6e.12xlarge", "nvidia", "x86_64", "open", 4),
+    ("g6f.large", "nvidia", "x86_64", "open", 1),
+    ("gr6.4xlarge", "nvidia", "x86_64", "open", 1),
+    ("p3.2xlarge", "nvidia", "x86_64", "proprietary", 1),
+    ("p4d.24xlarge", "nvidia", "x86_64", "open", 8),
+    ("p5.48xlarge", "nvidia", "x86_64", "open", 8),
+    ("p5.4xlarge", "nvidia", "x86_64", "open", 1),
+    ("p5en.48xlarge", "nvidia", "x86_64", "open", 8),
+    ("p6-b200.48xlarge", "nvidia", "x86_64", "open", 8),
+    ("p6e-gb200.36xlarge", "nvidia", "arm64", "open", 4),
+    ("trn1.32xlarge", "neuron", "x86_64", None, 16),
+    ("trn2u.48xlarge", "neuron", "x86_64", None, 16),
+    ("inf2.48xlarge", "neuron", "x86_64", None, 12),
+    ("dl1.24xlarge", "gaudi", "x86_64", None, 8),
+    ("dl2q.24xlarge", "qualcomm", "x86_64", None, 8),
+    ("f2.6xlarge", "fpga", "x86_64", None, 1),
+    ("vt1.24xlarge", "media", "x86_64", None, 8),
+    ("g4ad.16xlarge", "amd", "x86_64", None, 4),
+]
+
+
+@pytest.mark.parametrize(("name", "kind", "architecture", "driver", "accelerators"), CASE_64)
+def test_case_64_kind_architecture_and_driver_fit_the_type(
+    name: str, kind: str, architecture: str, driver: str | None, accelerators: int
+) -> None:
+    found = lookup(name)
+    assert (found.kind, found.architecture, found.driver, found.accelerators) == (
+        kind,
+        architecture,
+        driver,
+        accelerators,
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "fraction"),
+    [("g6f.large", 0.125), ("g6f.xlarge", 0.125), ("g6f.2xlarge", 0.25), ("g6f.4xlarge", 0.5), ("gr6f.4xlarge", 0.5)],
+)
+def test_case_64_a_fraction_is_one_visible_device_although_ec2_counts_zero(name: str, fraction: float) -> None:
+    assert (lookup(name).accelerators, lookup(name).fraction) == (1, fraction)
+
+
+def test_a_whole_accelerator_has_no_fraction() -> None:
+    assert lookup("g6.xlarge").fraction is None
+
+
+@pytest.mark.parametrize("name", ["trn2.3xlarge", "trn2.48xlarge", "trn2u.48xlarge"])
+def test_a_trainium2_device_has_96_gib_although_ec2_says_512(name: str) -> None:
+    assert lookup(name).accelerator_memory_mib == 96 * 1024
+
+
+def test_case_64_an_unknown_future_family_is_an_error_that_says_how_to_go_on() -> None:
+    with pytest.raises(UnknownInstanceTypeError) as caught:
+        lookup("g9.xlarge", where="Stack/Fleet", parameter="instance_types")
+    message = str(caught.value)
+    assert message.startswith("Stack/Fleet: instance_types must be an accelerated instance type")
+    assert "got 'g9.xlarge'" in message
+    assert "October 2026" in message
+    assert "AcceleratedType(" in message
+
+
+def test_case_64_a_future_family_can_be_stated() -> None:
+    future = AcceleratedType(**FACTS)
+    assert (future.family, future.driver, future.fraction, future.video_encoder) == ("g9", "open", None, False)
+
+
+@pytest.mark.parametrize(("typo", "meant"), [("g6.64xlarge", "g6.48xlarge"), ("g6,xlarge", "g6.xlarge")])
+def test_an_unknown_name_is_answered_with_similar_ones(typo: str, meant: str) -> None:
+    with pytest.raises(UnknownInstanceTypeError, match=f"did you mean .*{meant}"):
+        lookup(typo)
+
+
+@pytest.mark.parametrize("name", ["m5.large", "c7i-flex.large", "t3.micro", "u-6tb1.metal", "mac2-m2pro.metal", "m5.tiny"])
+def test_case_76_a_type_without_accelerator_is_refused(name: str) -> None:
+    with pytest.raises(UnsupportedInstanceTypeError, match=f"must be an instance type with an accelerator, got '{name}'"):
+        lookup(name)
+
+
+@pytest.mark.parametrize("name", ["", None, 5, ["g6.xlarge"]])
+def test_a_name_that_is_no_text_is_refused(name: Any) -> None:
+    with pytest.raises(ArgumentError, match="catalog: instance_type must be a text"):
+        lookup(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "status"),
+    [("g6.xlarge", "current"), ("p3dn.24xlarge", "previous"), ("p3.2xlarge", "previous"), ("g3.4xlarge", "retired")],
+)
+def test_a_type_knows_whether_aws_still_sells_it(name: str, status: str) -> None:
+    assert lookup(name).status == status
+
+
+@pytest.mark.parametrize(("name", "offered"), [("g6.xlarge", True), ("vt1.3xlarge", True), ("p5.48xlarge", False)])
+def test_a_type_knows_whether_it_is_offered_for_video(name: str, offered: bool) -> None:
+    assert lookup(name).video_encoder is offered
+
+
+@pytest.mark.parametrize(
+    ("change", "parameter"),
+    [
+        ({"name": "G9.XLARGE"}, "name"),
+        ({"name": "g9"}, "name"),
+        ({"name": None}, "name"),
+        ({"kind": "cuda"}, "kind"),
+        ({"model": ""}, "model"),
+        ({"accelerators": 0}, "accelerators"),
+        ({"accelerators": True}, "accelerators"),
+        ({"accelerators": 1.0}, "accelerators"),
+        ({"accelerator_memory_mib": 0}, "accelerator_memory_mib"),
+        ({"architecture": "amd64"}, "architecture"),
+        ({"fraction": 0}, "fraction"),
+        ({"fraction": 1}, "fraction"),
+        ({"fraction": float("nan")}, "fraction"),
+        ({"fraction": 0.5, "accelerators": 2}, "accelerators"),
+        ({"driver": "closed"}, "driver"),
+        ({"driver": "open", "kind": "neuron"}, "driver"),
+        ({"driver": ""}, "driver"),
+        ({"video_encoder": "yes"}, "video_encoder"),
+        ({"status": "old"}, "status"),
+    ],
+)
+def test_stated_facts_are_checked(change: dict[str, Any], parameter: str) -> None:
+    with pytest.raises(ArgumentError, match=rf"^AcceleratedType.*: {parameter} must .+, got .+; .+"):
+        AcceleratedType(**{**FACTS, **change})
+
+
+def test_facts_never_change() -> None:
+    with pytest.raises(AttributeError):
+        lookup("g6.xlarge").kind = "amd"  # type: ignore[misc]
+    with pytest.raises(TypeError):
+        known_types()["g6.xlarge"] = lookup("g5.xlarge")  # type: ignore[index]
+
+
+def test_the_table_uses_every_word_of_the_vocabulary_and_no_other() -> None:
+    types = known_types().values()
+    assert {each.kind for each in types} == set(KINDS)
+    assert {each.architecture for each in types} == set(ARCHITECTURES)
+    assert {each.status for each in types} == set(STATUSES)
+    assert {each.driver for each in types if each.kind == "nvidia"} == set(DRIVERS)
+    assert {each.driver for each in types if each.kind != "nvidia"} == {None}
+
+
+@pytest.mark.parametrize("table", ["instance_types.csv", "cpu_families.csv"])
+def test_each_table_names_source_date_and_licence(table: str) -> None:
+    text = (files("constructs_lib.catalog") / "data" / table).read_text(encoding="utf-8")
+    head = "".join(line for line in text.splitlines(keepends=True) if line.startswith("#"))
+    assert "Source: " in head
+    assert "2026-10-27" in head
+    assert "Apache-2.0" in head
