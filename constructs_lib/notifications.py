@@ -13,7 +13,9 @@ from constructs import Construct
 from constructs_lib.errors import ArgumentError
 from constructs_lib.validation import complaint
 
-_PUBLISHERS = ("cloudwatch.amazonaws.com", "events.amazonaws.com")
+_ALARMS = "cloudwatch.amazonaws.com"
+_EVENTS = "events.amazonaws.com"
+_PUBLISHERS = f"{_ALARMS} and {_EVENTS}"
 
 
 def notifications_topic(scope: Construct, id: str, given: sns.ITopic | None) -> sns.ITopic:
@@ -27,20 +29,13 @@ def notifications_topic(scope: Construct, id: str, given: sns.ITopic | None) -> 
         ArgumentError: the topic is encrypted with the AWS-managed key, whose policy cannot be changed.
     """
     topic = sns.Topic(scope, id, enforce_ssl=True) if given is None else given
-    added = topic.add_to_resource_policy(
-        iam.PolicyStatement(
-            sid="AlarmsAndEvents",
-            actions=["sns:Publish"],
-            principals=[iam.ServicePrincipal(name) for name in _PUBLISHERS],
-            resources=[topic.topic_arn],
-            conditions={"StringEquals": {"aws:SourceAccount": Aws.ACCOUNT_ID}},
-        )
-    )
-    if not added.statement_added:
+    publish = _statements(["sns:Publish"], topic.topic_arn)
+    added = [topic.add_to_resource_policy(statement).statement_added for statement in publish]
+    if not all(added):
         Annotations.of(scope).add_warning_v2(
             "@cdk-accelerated-fleet/notifications:ImportedTopic",
             "the policy of the imported topic is not ours to change; make sure that it lets "
-            f"{' and '.join(_PUBLISHERS)} publish, and that its key, if it has one, lets them use it (kms:Decrypt, "
+            f"{_PUBLISHERS} publish, and that its key, if it has one, lets them use it (kms:Decrypt, "
             "kms:GenerateDataKey*)",
         )
     if isinstance(topic, sns.Topic) and topic.master_key is not None:
@@ -53,21 +48,35 @@ def _open_key(scope: Construct, key: kms.IKey) -> None:
         rule = "not be encrypted with the AWS-managed key alias/aws/sns, which CloudWatch may not use"
         cure = "give the topic a key of your own or none"
         raise ArgumentError(complaint(scope.node.path, "notifications", rule, key.key_arn, cure))
-    added = key.add_to_resource_policy(
-        iam.PolicyStatement(
-            sid="AlarmsAndEventsPublish",
-            actions=["kms:Decrypt", "kms:GenerateDataKey*"],
-            principals=[iam.ServicePrincipal(name) for name in _PUBLISHERS],
-            resources=["*"],
-            conditions={"StringEquals": {"aws:SourceAccount": Aws.ACCOUNT_ID}},
-        )
-    )
-    if not added.statement_added:
+    use = _statements(["kms:Decrypt", "kms:GenerateDataKey*"], "*")
+    added = [key.add_to_resource_policy(statement).statement_added for statement in use]
+    if not all(added):
         Annotations.of(scope).add_warning_v2(
             "@cdk-accelerated-fleet/notifications:ImportedKey",
             "the policy of the topic's imported key is not ours to change; it must allow kms:Decrypt and "
-            f"kms:GenerateDataKey* to {' and '.join(_PUBLISHERS)}, else no alarm reaches the topic",
+            f"kms:GenerateDataKey* to {_PUBLISHERS}, else no alarm reaches the topic",
         )
+
+
+def _statements(actions: list[str], resource: str) -> list[iam.PolicyStatement]:
+    """One statement for each publisher, since only CloudWatch says for whom it acts.
+
+    EventBridge states no source: a condition on one, in the topic's policy or in its key's, silently refuses every
+    event ("Amazon SNS permissions" in the EventBridge User Guide; "Enable compatibility between event sources from AWS
+    services and encrypted topics" in the SNS Developer Guide).
+    """
+    return [
+        iam.PolicyStatement(
+            sid="FleetAlarms",
+            actions=actions,
+            principals=[iam.ServicePrincipal(_ALARMS)],
+            resources=[resource],
+            conditions={"StringEquals": {"aws:SourceAccount": Aws.ACCOUNT_ID}},
+        ),
+        iam.PolicyStatement(
+            sid="FleetEvents", actions=actions, principals=[iam.ServicePrincipal(_EVENTS)], resources=[resource]
+        ),
+    ]
 
 
 @jsii.implements(cloudwatch.IAlarmAction)

@@ -7,7 +7,9 @@ Values that are unresolved CDK tokens are the caller's business: nothing can be 
 
 from __future__ import annotations
 
-import math
+import re
+import struct
+import sys
 from collections.abc import Collection, Sequence
 from difflib import get_close_matches
 from typing import TypeVar
@@ -17,14 +19,28 @@ from constructs_lib.errors import ArgumentError
 T = TypeVar("T")
 
 _LONGEST_VALUE = 120
+# How the CDK writes a token into a text and into a number ("Tokens", CDK developer guide). Asking the CDK itself would
+# tie the catalog to it, and a NaN among the values would end its JavaScript process.
+_TEXT_TOKEN = re.compile(r"[$#]\{Token\[[\w:.-]*\]\}")
+_NUMBER_TOKEN = b"\xfb\xff"
 
 
 def complaint(where: str, parameter: str, rule: str, value: object, cure: str) -> str:
-    """Write an error message: ``<where>: <parameter> must <rule>, got <value>; <cure>``."""
-    shown = repr(value)
+    """Write an error message: ``<where>: <parameter> must <rule>, got <value>; <cure>``.
+
+    A value that only a deploy settles is shown as "a token": its text or number at synth would mislead.
+    """
+    shown = "a token" if _is_token(value) else repr(value)
     if len(shown) > _LONGEST_VALUE:
         shown = f"{shown[:_LONGEST_VALUE]}..."
     return f"{where}: {parameter} must {rule}, got {shown}; {cure}"
+
+
+def _is_token(value: object) -> bool:
+    """Whether the value is a stand-in for one that only a deploy settles."""
+    if isinstance(value, str):
+        return _TEXT_TOKEN.search(value) is not None
+    return isinstance(value, float) and struct.pack(">d", value).startswith(_NUMBER_TOKEN)
 
 
 def closest(name: str, choices: Collection[str]) -> str:
@@ -57,10 +73,9 @@ def list_of(where: str, parameter: str, value: object, item_type: type[T], *, cu
 def integer(
     where: str, parameter: str, value: object, *, minimum: int | None = None, maximum: int | None = None, cure: str
 ) -> int:
-    """Return ``value`` if it is a whole number in the range, ends included. True and False are not numbers."""
-    whole = instance_of(where, parameter, value, int, cure=cure)
-    inside = (minimum is None or whole >= minimum) and (maximum is None or whole <= maximum)
-    if inside and not isinstance(value, bool):
+    """Return ``value`` if it is a whole number in the range, both ends included. True and False are not numbers."""
+    whole = value if isinstance(value, int) and not isinstance(value, bool) else None
+    if whole is not None and (minimum is None or whole >= minimum) and (maximum is None or whole <= maximum):
         return whole
     rule = f"be a whole number{_range(at_least=minimum, at_most=maximum)}"
     raise ArgumentError(complaint(where, parameter, rule, value, cure))
@@ -79,10 +94,9 @@ def number(
 ) -> float:
     """Return ``value`` as a float if it is a finite number in the range.
 
-    ``minimum`` and ``maximum`` belong to the range, ``above`` and ``below`` do not. True and False are not
-    numbers.
+    ``minimum`` and ``maximum`` belong to the range, ``above`` and ``below`` do not. True and False are not numbers.
     """
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value):
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= sys.float_info.max:
         inside = (minimum is None or value >= minimum) and (maximum is None or value <= maximum)
         if inside and (above is None or value > above) and (below is None or value < below):
             return float(value)

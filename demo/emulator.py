@@ -1,5 +1,7 @@
 """Life cycle of the emulator's process, and the clients that talk to it."""
 
+from __future__ import annotations
+
 import json
 import os
 import signal
@@ -7,8 +9,8 @@ import subprocess
 import sys
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,6 @@ from botocore.config import Config
 REGION = "us-east-1"
 ACCOUNT = "000000000000"
 REPOSITORY = Path(__file__).resolve().parent.parent
-_GRACE_SECONDS = 5
 
 
 @dataclass(frozen=True)
@@ -27,21 +28,29 @@ class Emulator:
 
     endpoint: str
     directory: Path
+    _clients: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def environment(self) -> dict[str, str]:
         """The environment for a child process that talks to the emulator."""
         return _environment(self.directory) | {"AWS_ENDPOINT_URL": self.endpoint}
 
     def client(self, service: str) -> Any:
-        """A boto3 client of the emulator."""
-        return boto3.client(  # type: ignore[call-overload]
-            service,
-            endpoint_url=self.endpoint,
-            region_name=REGION,
-            aws_access_key_id="test",
-            aws_secret_access_key="test",
-            config=Config(retries={"max_attempts": 1}, read_timeout=120, proxies={}),
-        )
+        """The boto3 client of a service of the emulator."""
+        if service not in self._clients:
+            self._clients[service] = boto3.client(
+                service,
+                endpoint_url=self.endpoint,
+                region_name=REGION,
+                aws_access_key_id="test",
+                aws_secret_access_key="test",
+                config=Config(retries={"total_max_attempts": 1}, read_timeout=120, proxies={}),
+            )
+        return self._clients[service]
+
+    def close(self) -> None:
+        """Close the connections of all clients."""
+        for client in self._clients.values():
+            client.close()
 
     def control(self, command: str, request: dict[str, Any]) -> Any:
         """Ask for something that only the emulator can do, such as moving a launch time back."""
@@ -59,7 +68,7 @@ def running(directory: Path) -> Iterator[Emulator]:
     log = directory / "emulator.log"
     with log.open("w") as output:
         process = subprocess.Popen(
-            [sys.executable, "-m", "demo.gaps.serve"],
+            [sys.executable, "-m", "demo.emulator_process"],
             cwd=REPOSITORY,
             env=_environment(directory) | _EMULATOR_SETTINGS,
             stdin=subprocess.PIPE,
@@ -73,7 +82,9 @@ def running(directory: Path) -> Iterator[Emulator]:
         port = process.stdout.readline().strip()
         if not port:
             raise RuntimeError(f"the emulator did not start:\n{log.read_text()}")
-        yield Emulator(f"http://127.0.0.1:{port}", directory)
+        emulator = Emulator(f"http://127.0.0.1:{port}", directory)
+        yield emulator
+        emulator.close()
     finally:
         _end(process)
 
@@ -88,7 +99,7 @@ _EMULATOR_SETTINGS = {
 
 
 def _environment(directory: Path) -> dict[str, str]:
-    """This process's environment without anything that could reach a real account, a proxy or the home directory."""
+    """This process's environment without anything that could reach a real account, a proxy or the user's settings."""
     kept = {
         key: value
         for key, value in os.environ.items()
@@ -97,8 +108,9 @@ def _environment(directory: Path) -> dict[str, str]:
     scripts = str(Path(sys.executable).parent)
     return kept | {
         "PATH": os.pathsep.join([scripts, kept.get("PATH", os.defpath)]),
-        "HOME": str(directory),
+        "VIRTUAL_ENV": sys.prefix,
         "TMPDIR": str(directory),
+        "CDK_HOME": str(directory),
         "AWS_ACCESS_KEY_ID": "test",
         "AWS_SECRET_ACCESS_KEY": "test",
         "AWS_REGION": REGION,
@@ -110,14 +122,7 @@ def _environment(directory: Path) -> dict[str, str]:
 
 
 def _end(process: subprocess.Popen[str]) -> None:
-    process.terminate()
-    try:
-        process.wait(_GRACE_SECONDS)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-    # The functions it ran are processes of the same group.
-    try:
+    """End the emulator and the functions that it runs: they are one process group, and nothing has to be saved."""
+    with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        return
+    process.communicate()

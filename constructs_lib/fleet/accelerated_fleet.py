@@ -27,11 +27,13 @@ from constructs_lib.fleet.launch_template import launch_template
 from constructs_lib.fleet.purchase import Purchase
 from constructs_lib.fleet.settings import FleetSettings
 from constructs_lib.fleet.storage import FleetStorage
+from constructs_lib.fleet.subnets import selected_subnets
 from constructs_lib.fleet.watch import capacity_shortfall_alarm, launch_failure_rule, telemetry_gap_alarm
 from constructs_lib.notifications import notifications_topic
+from constructs_lib.references import check_references
 from constructs_lib.release import FleetCleanup, IdlePolicy, ReleaseLoop, ScaleInProtection
 from constructs_lib.scaling import Demand, WakeOnDemand
-from constructs_lib.telemetry import AgentConfiguration, FleetMetrics, Telemetry, names
+from constructs_lib.telemetry import AgentConfiguration, FleetMetrics, Telemetry, fleet_widgets, names
 
 
 @jsii.implements(iam.IGrantable, ec2.IConnectable)
@@ -93,9 +95,17 @@ class AcceleratedFleet(Construct):
             FleetError: an argument is wrong by itself or in combination; the message names the cure.
         """
         super().__init__(scope, id)
-        settings = FleetSettings.check(
+        check_references(
             self.node.path,
             vpc=vpc,
+            notifications=notifications,
+            role=role,
+            security_group=security_group,
+            user_data=user_data,
+            encryption_key=encryption_key,
+        )
+        settings = FleetSettings.check(
+            self.node.path,
             instance_types=instance_types,
             max_capacity=max_capacity,
             min_capacity=min_capacity,
@@ -107,6 +117,7 @@ class AcceleratedFleet(Construct):
             telemetry=telemetry,
             storage=storage,
         )
+        subnets = selected_subnets(self.node.path, vpc, vpc_subnets)
         self._settings = settings
         self._tag_value = f"{Stack.of(self).stack_name}/{Names.unique_resource_name(self, max_length=80)}"
         self._notifications = notifications_topic(self, "Notifications", notifications)
@@ -121,7 +132,7 @@ class AcceleratedFleet(Construct):
         self._build_watch()
         FleetCleanup(self, "Cleanup", auto_scaling_group=self._group, fleet_tag_value=self._tag_value)
         self.node.default_child = self._group.node.default_child
-        advise(self, settings, vpc=vpc, vpc_subnets=vpc_subnets)
+        advise(self, settings, vpc=vpc, subnets=subnets)
 
     # --- parts -----------------------------------------------------------------------------------------------------
 
@@ -214,11 +225,13 @@ class AcceleratedFleet(Construct):
             conditions={
                 "StringEquals": {f"aws:ResourceTag/{names.FLEET_TAG}": self._tag_value},
                 "ForAllValues:StringEquals": {"aws:TagKeys": [names.HOLD_TAG]},
+                # DeleteTags without a key removes every tag, and "for all" of no key is true.
+                "Null": {"aws:TagKeys": "false"},
             },
         )
 
     def metric(self, metric_name: str, **options: Any) -> cloudwatch.Metric:
-        """A metric of the fleet's namespace for the whole group; ``options`` are those of ``cloudwatch.Metric``."""
+        """A metric of the fleet's namespace for the whole group; ``options``: ``period``, ``statistic``, ``label``."""
         return self._metrics.metric(metric_name, **options)
 
     def metric_busiest_accelerator(self, **options: Any) -> cloudwatch.Metric:
@@ -240,6 +253,10 @@ class AcceleratedFleet(Construct):
     def metric_instances_released(self, **options: Any) -> cloudwatch.Metric:
         """Instances that the release handler ended, the sum over the period."""
         return self._metrics.instances_released(**options)
+
+    def dashboard_widgets(self) -> list[cloudwatch.IWidget]:
+        """A row of graphs for a dashboard of yours: utilisation, capacity, verdicts of the release handler."""
+        return fleet_widgets(self._metrics, self.node.id)
 
     # --- construction ----------------------------------------------------------------------------------------------
 

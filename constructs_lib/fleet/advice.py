@@ -16,9 +16,7 @@ ISOLATED_SUBNETS = "@cdk-accelerated-fleet/fleet:IsolatedSubnets"
 _ENDPOINTS = ("monitoring", "ec2", "ssm", "ssmmessages", "s3 (gateway)")
 
 
-def advise(
-    scope: Construct, settings: FleetSettings, *, vpc: ec2.IVpc, vpc_subnets: ec2.SubnetSelection | None
-) -> None:
+def advise(scope: Construct, settings: FleetSettings, *, vpc: ec2.IVpc, subnets: ec2.SelectedSubnets) -> None:
     """Warn of combinations that deploy and then disappoint."""
     annotations = Annotations.of(scope)
     if settings.demand is None and settings.min_capacity == 0:
@@ -27,7 +25,6 @@ def advise(
             "nothing starts this fleet from zero: give demand=QueueDemand(...), or let something of yours set the "
             "desired capacity (grant_wake)",
         )
-    subnets = _selected(vpc, vpc_subnets)
     if settings.purchase.uses_spot and len(settings.types) == 1 and len(set(subnets.availability_zones)) < 2:
         annotations.add_warning_v2(
             SINGLE_SPOT_POOL,
@@ -41,16 +38,3 @@ def advise(
             "subnets without a route to the internet need VPC endpoints, else the agent is silent and no instance is "
             f"ever released: {', '.join(_ENDPOINTS)}, and those of the services that the workload calls",
         )
-
-
-def _selected(vpc: ec2.IVpc, selection: ec2.SubnetSelection | None) -> ec2.SelectedSubnets:
-    if selection is None:
-        return vpc.select_subnets()
-    return vpc.select_subnets(
-        availability_zones=selection.availability_zones,
-        one_per_az=selection.one_per_az,
-        subnet_filters=selection.subnet_filters,
-        subnet_group_name=selection.subnet_group_name,
-        subnets=selection.subnets,
-        subnet_type=selection.subnet_type,
-    )

@@ -16,27 +16,34 @@ def open_volume_key(scope: Construct, key: kms.IKey, *, spot: bool) -> None:
     """Let the roles that launch instances use the key of their volumes.
 
     These are the two statements of "Required AWS KMS key policy for use with encrypted volumes" in the EC2 Auto Scaling
-    User Guide, for the Auto Scaling service-linked role and, with Spot capacity, for that of EC2 Spot.
-    A key whose policy is not ours to change gets a warning that names them.
+    User Guide, for the Auto Scaling service-linked role and, with Spot capacity, for that of EC2 Spot. Each role has a
+    pair of its own, so that fleets which share a key, but not the way they buy, never add two different statements
+    under one id. A key whose policy is not ours to change gets a warning that names them.
     """
-    roles = [_AUTO_SCALING, _SPOT] if spot else [_AUTO_SCALING]
-    principals = [iam.ArnPrincipal(_role_arn(scope, role)) for role in roles]
-    use = iam.PolicyStatement(sid="FleetVolumes", actions=_USE, principals=list(principals), resources=["*"])
-    grant = iam.PolicyStatement(
-        sid="FleetVolumesGrant",
-        actions=["kms:CreateGrant"],
-        principals=list(principals),
-        resources=["*"],
-        conditions={"Bool": {"kms:GrantIsForAWSResource": "true"}},
-    )
-    added = [key.add_to_resource_policy(statement).statement_added for statement in (use, grant)]
+    roles = {"AutoScaling": _AUTO_SCALING, **({"Spot": _SPOT} if spot else {})}
+    statements = [each for name, role in roles.items() for each in _statements(name, _role_arn(scope, role))]
+    added = [key.add_to_resource_policy(statement).statement_added for statement in statements]
     if not all(added):
         Annotations.of(scope).add_warning_v2(
             "@cdk-accelerated-fleet/fleet:ImportedVolumeKey",
             f"the policy of the imported encryption_key is not ours to change; it must allow {', '.join(_USE)}, and "
-            f"kms:CreateGrant with kms:GrantIsForAWSResource, to {' and '.join(roles)}, else every instance ends at "
-            "launch",
+            f"kms:CreateGrant with kms:GrantIsForAWSResource, to {' and '.join(roles.values())}, else every instance "
+            "ends at launch",
         )
+
+
+def _statements(name: str, role_arn: str) -> list[iam.PolicyStatement]:
+    principal = iam.ArnPrincipal(role_arn)
+    return [
+        iam.PolicyStatement(sid=f"FleetVolumes{name}", actions=_USE, principals=[principal], resources=["*"]),
+        iam.PolicyStatement(
+            sid=f"FleetVolumesGrant{name}",
+            actions=["kms:CreateGrant"],
+            principals=[principal],
+            resources=["*"],
+            conditions={"Bool": {"kms:GrantIsForAWSResource": "true"}},
+        ),
+    ]
 
 
 def _role_arn(scope: Construct, role: str) -> str:

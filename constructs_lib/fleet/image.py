@@ -51,17 +51,18 @@ class FleetImage(ABC):
         """
 
     @staticmethod
-    def deep_learning_base(system: OperatingSystem = OperatingSystem.AMAZON_LINUX_2023) -> FleetImage:
+    def deep_learning_base(system: OperatingSystem | None = None) -> FleetImage:
         """The AWS Deep Learning base image, which brings the accelerator's driver, for the fleet's CPU architecture.
 
         Args:
             system: operating system. Default: Amazon Linux 2023.
         """
-        instance_of("FleetImage", "system", system, OperatingSystem, cure="write OperatingSystem.UBUNTU_24_04")
-        return _DeepLearningBase(system)
+        chosen = OperatingSystem.AMAZON_LINUX_2023 if system is None else system
+        instance_of("FleetImage", "system", chosen, OperatingSystem, cure="write OperatingSystem.UBUNTU_24_04")
+        return _DeepLearningBase(chosen)
 
     @staticmethod
-    def from_ssm_parameter(name: str, *, root_device: str = _AMAZON_LINUX_ROOT) -> FleetImage:
+    def from_ssm_parameter(name: str, *, root_device: str | None = None) -> FleetImage:
         """The image whose id a team keeps in an SSM parameter (a golden image).
 
         Args:
@@ -69,11 +70,10 @@ class FleetImage(ABC):
             root_device: Default: ``/dev/xvda``, as Amazon Linux names it; Ubuntu images use ``/dev/sda1``.
         """
         text("FleetImage", "name", name, cure="give the parameter's name, for example /golden/gpu/ami-id")
-        _check_device(root_device)
-        return _Parameter(name, root_device)
+        return _Parameter(name, _device(root_device))
 
     @staticmethod
-    def from_machine_image(image: ec2.IMachineImage, *, root_device: str = _AMAZON_LINUX_ROOT) -> FleetImage:
+    def from_machine_image(image: ec2.IMachineImage, *, root_device: str | None = None) -> FleetImage:
         """An image chosen with the CDK's own ``MachineImage``, for example a literal id.
 
         Args:
@@ -83,8 +83,7 @@ class FleetImage(ABC):
         if not hasattr(image, "get_image"):
             cure = "write for example ec2.MachineImage.generic_linux({'us-east-1': 'ami-0123456789abcdef0'})"
             raise ArgumentError(complaint("FleetImage", "image", "be an ec2.IMachineImage", image, cure))
-        _check_device(root_device)
-        return _Given(image, root_device)
+        return _Given(image, _device(root_device))
 
 
 @dataclass(frozen=True)
@@ -145,8 +144,10 @@ def _image_in(parameter: str) -> ec2.IMachineImage:
     return ec2.MachineImage.from_ssm_parameter(parameter, os=ec2.OperatingSystemType.LINUX)
 
 
-def _check_device(device: str) -> None:
+def _device(given: str | None) -> str:
+    device = _AMAZON_LINUX_ROOT if given is None else given
     text("FleetImage", "root_device", device, cure="give a device name such as /dev/xvda")
     if not device.startswith("/dev/"):
         cure = "give for example /dev/xvda (Amazon Linux) or /dev/sda1 (Ubuntu)"
         raise ArgumentError(complaint("FleetImage", "root_device", "be a device name", device, cure))
+    return device

@@ -43,7 +43,7 @@ class Purchase:
         return Purchase(on_demand_base=0, on_demand_percent=100)
 
     @staticmethod
-    def spot(*, on_demand_base: int = 0, on_demand_percent: int = 0) -> Purchase:
+    def spot(*, on_demand_base: int | None = None, on_demand_percent: int | None = None) -> Purchase:
         """Spot capacity, which AWS may take back with two minutes' notice.
 
         Args:
@@ -53,7 +53,10 @@ class Purchase:
         if on_demand_percent == 100:
             cure = "write Purchase.on_demand()"
             raise ArgumentError(complaint("Purchase.spot", "on_demand_percent", "be below 100", 100, cure))
-        return Purchase(on_demand_base=on_demand_base, on_demand_percent=on_demand_percent)
+        return Purchase(
+            on_demand_base=0 if on_demand_base is None else on_demand_base,
+            on_demand_percent=0 if on_demand_percent is None else on_demand_percent,
+        )
 
     @property
     def uses_spot(self) -> bool:

@@ -46,7 +46,6 @@ class FleetSettings:
     def check(
         where: str,
         *,
-        vpc: ec2.IVpc,
         instance_types: InstanceTypes,
         max_capacity: int,
         min_capacity: int | None,
@@ -59,8 +58,6 @@ class FleetSettings:
         storage: FleetStorage | None,
     ) -> FleetSettings:
         """Check the arguments of the fleet at construct path ``where`` and fill in what was left out."""
-        if not hasattr(vpc, "select_subnets"):
-            raise ArgumentError(complaint(where, "vpc", "be an ec2.IVpc", vpc, "pass an ec2.Vpc or an imported one"))
         if vpc_subnets is not None:
             instance_of(
                 where,

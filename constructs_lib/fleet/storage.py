@@ -10,10 +10,12 @@ from constructs_lib.errors import ArgumentError
 from constructs_lib.validation import complaint, instance_of, integer
 
 # gp3 limits, "General Purpose SSD volumes" in the EBS User Guide: 1 GiB to 64 TiB, 3,000 to 80,000 IOPS,
-# 125 to 2,000 MiB/s.
+# 125 to 2,000 MiB/s; at most 500 IOPS for each GiB and 1 MiB/s for each 4 IOPS.
 _LARGEST_GIB = 65_536
 _IOPS = (3_000, 80_000)
 _THROUGHPUT_MIB_S = (125, 2_000)
+_MOST_IOPS_PER_GIB = 500
+_LEAST_IOPS_PER_MIB_S = 4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,8 +25,13 @@ class FleetStorage:
     Attributes:
         root_volume_size: whole GiB, 1 to 65,536. EC2 refuses a volume smaller than the image.
             Default: the size that the image was made with.
-        root_volume_iops: 3,000 to 80,000. Default: what gp3 includes, 3,000.
-        root_volume_throughput_mib_s: 125 to 2,000 MiB/s. Default: what gp3 includes, 125 MiB/s.
+        root_volume_iops: 3,000 to 80,000, at most 500 for each GiB of ``root_volume_size``.
+            Default: what gp3 includes, 3,000.
+        root_volume_throughput_mib_s: 125 to 2,000 MiB/s, at most a quarter of the IOPS.
+            Default: what gp3 includes, 125 MiB/s.
+
+    Raises:
+        ArgumentError: a value is out of range, or EC2 would refuse the combination at each launch.
     """
 
     root_volume_size: Size | None = None
@@ -52,6 +59,24 @@ class FleetStorage:
                 maximum=_THROUGHPUT_MIB_S[1],
                 cure="leave it out for what gp3 includes",
             )
+        self._check_ratios()
+
+    def _check_ratios(self) -> None:
+        iops = _IOPS[0] if self.root_volume_iops is None else self.root_volume_iops
+        throughput = (
+            _THROUGHPUT_MIB_S[0] if self.root_volume_throughput_mib_s is None else self.root_volume_throughput_mib_s
+        )
+        if throughput * _LEAST_IOPS_PER_MIB_S > iops:
+            rule = f"be at most a quarter of root_volume_iops ({iops})"
+            cure = f"set root_volume_iops to {throughput * _LEAST_IOPS_PER_MIB_S} or more"
+            raise ArgumentError(complaint("FleetStorage", "root_volume_throughput_mib_s", rule, throughput, cure))
+        if self.root_volume_iops is None or self.root_volume_size is None or self.root_volume_size.is_unresolved():
+            return
+        most = int(self.root_volume_size.to_gibibytes()) * _MOST_IOPS_PER_GIB
+        if iops > max(most, _IOPS[0]):
+            rule = f"be at most {_MOST_IOPS_PER_GIB} for each GiB of root_volume_size"
+            cure = f"enlarge the volume to {-(-iops // _MOST_IOPS_PER_GIB)} GiB or more"
+            raise ArgumentError(complaint("FleetStorage", "root_volume_iops", rule, iops, cure))
 
 
 def _check_size(size: Size) -> None:

@@ -11,6 +11,7 @@ from constructs import Construct
 from constructs_lib.catalog import AcceleratedType, known_types
 from constructs_lib.errors import ArgumentError
 from constructs_lib.notifications import notifications_topic
+from constructs_lib.references import check_references
 from constructs_lib.release.loop import ReleaseLoop, ScaleInProtection
 from constructs_lib.release.policy import IdlePolicy
 from constructs_lib.scaling import Demand
@@ -52,10 +53,7 @@ class IdleRelease(Construct):
         """
         super().__init__(scope, id)
         path = self.node.path
-        if not hasattr(auto_scaling_group, "auto_scaling_group_name"):
-            cure = "pass an AutoScalingGroup or an imported one (AutoScalingGroup.from_auto_scaling_group_name)"
-            rule = "be an Auto Scaling group"
-            raise ArgumentError(complaint(path, "auto_scaling_group", rule, auto_scaling_group, cure))
+        check_references(path, auto_scaling_group=auto_scaling_group, notifications=notifications)
         policy = IdlePolicy() if idle is None else idle
         instance_of(path, "idle", policy, IdlePolicy, cure="write IdlePolicy(window=Duration.minutes(15))")
         if demand is not None:

@@ -45,9 +45,11 @@ class QueueDemand(Demand):
     """
 
     queue: sqs.IQueue
-    messages_per_instance: int = 1
+    messages_per_instance: int | None = None
 
     def __post_init__(self) -> None:
+        if self.messages_per_instance is None:
+            object.__setattr__(self, "messages_per_instance", 1)
         if not hasattr(self.queue, "queue_url"):
             cure = "pass an aws_sqs.Queue or an imported one (Queue.from_queue_arn)"
             raise ArgumentError(complaint("QueueDemand", "queue", "be an SQS queue", self.queue, cure))

@@ -54,14 +54,15 @@ class AgentConfiguration:
 
     @classmethod
     def fallback(cls) -> AgentConfiguration:
-        """The configuration of an instance whose driver did not answer: the host, and word of the missing
-        accelerator.
+        """The configuration of an instance whose driver did not answer: the host, and a sign that says so.
 
-        One plugin that fails its start-up check stops the whole agent (field case 20), so this one names no
-        accelerator. The agent can publish only what it measures; the memory's size, renamed, is the word.
+        One plugin that fails its start-up check stops the whole agent (field case 20), so no accelerator is named here.
+        The agent publishes only what it measures, and its schema lets no process count be renamed: the sign is the
+        memory's size under another name.
         """
         host = _host()
         host["mem"]["measurement"].append({"name": "total", "rename": names.ACCELERATOR_UNREADABLE})
+        host["mem"]["drop_original_metrics"].append("total")
         return cls(_document(host))
 
     def to_json(self) -> str:
@@ -84,9 +85,9 @@ def _document(collected: Mapping[str, Any]) -> dict[str, Any]:
 def _host() -> dict[str, Any]:
     """CPU, memory and root file system, as roll-ups only: finer series would be paid for and never read."""
     return {
-        "cpu": {**_section(["usage_active"], series=False), "totalcpu": True},
-        "mem": _section(["used_percent"], series=False),
-        "disk": {**_section(["used_percent"], series=False), "resources": ["/"]},
+        "cpu": {**_section([names.CPU_UTILIZATION.removeprefix("cpu_")], series=False), "totalcpu": True},
+        "mem": _section([names.MEMORY_UTILIZATION.removeprefix("mem_")], series=False),
+        "disk": {**_section([names.DISK_UTILIZATION.removeprefix("disk_")], series=False), "resources": ["/"]},
     }
 
 

@@ -47,11 +47,7 @@ MEMBERS_BUSY = "MembersBusy"
 MEMBERS_IDLE = "MembersIdle"
 MEMBERS_UNKNOWN = "MembersUnknown"
 INSTANCES_RELEASED = "InstancesReleased"
-RELEASE_PASS_METRICS = (MEMBERS_BUSY, MEMBERS_IDLE, MEMBERS_UNKNOWN, INSTANCES_RELEASED)
-"""Published by the release handler for its group, one sample each per pass over a group that is not empty."""
-
-CONFIGURATION_PREFIX = "AmazonCloudWatch-"
-"""AWS's managed instance policies let an instance read SSM parameters only under this prefix."""
+"""These four are published by the release handler for its group, once per pass over a group that is not empty."""
 
 FLEET_TAG = "accelerated-fleet:id"
 """Tag on everything a fleet starts; its value is unique to stack and fleet."""

@@ -4,6 +4,8 @@ The additions follow one rule: they may be smaller than AWS, never kinder. A par
 is not modelled is refused by name instead of ignored.
 """
 
+from __future__ import annotations
+
 from demo.gaps import autoscaling, ec2, metrics, parameters, schedules, stacks
 
 __all__ = ["apply"]

@@ -1,5 +1,7 @@
 """Auto Scaling calls that the emulator lacks or answers more kindly than AWS."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any
 
@@ -46,17 +48,16 @@ def _guarded(
     name: str, handler: Callable[[Parameters], str], known: frozenset[str]
 ) -> Callable[[Parameters], Response]:
     def answer(parameters: Parameters) -> Response:
-        unknown = sorted({key.split(".")[0] for key in parameters} - known - {"Action", "Version"})
-        if unknown:
-            refusal: Response = service._error(
-                "ValidationError", f"{name}: the demo's emulator does not model {', '.join(unknown)}"
-            )
-            return refusal
+        response: Response
         try:
+            unknown = sorted({key.split(".")[0] for key in parameters} - known - {"Action", "Version"})
+            if unknown:
+                raise _Refused(f"{name}: the demo's emulator does not model {', '.join(unknown)}")
             result = handler(parameters)
+            response = service._xml(200, f"{name}Response", f"<{name}Result>{result}</{name}Result>")
         except _Refused as error:
-            return service._error(error.code, str(error))  # type: ignore[no-any-return]
-        return service._xml(200, f"{name}Response", f"<{name}Result>{result}</{name}Result>")  # type: ignore[no-any-return]
+            response = service._error(error.code, str(error))
+        return response
 
     return answer
 
@@ -72,9 +73,7 @@ def _group(parameters: Parameters) -> capacity.Group:
 def _member(instance_id: str) -> tuple[capacity.Group, capacity.Member]:
     found = capacity.member_of(instance_id)
     if found is None:
-        raise _Refused(
-            f"Instance Id not found - No managed instance found for instance ID: {instance_id}"
-        )
+        raise _Refused(f"Instance Id not found - No managed instance found for instance ID: {instance_id}")
     return found
 
 
@@ -119,7 +118,9 @@ def _set_protection(parameters: Parameters) -> str:
     members = {member["InstanceId"]: member for member in group["Instances"]}
     for instance_id in ids:
         if instance_id not in members:
-            raise _Refused(f"The instance {instance_id} is not part of Auto Scaling group {group['AutoScalingGroupName']}.")
+            raise _Refused(
+                f"The instance {instance_id} is not part of Auto Scaling group {group['AutoScalingGroupName']}."
+            )
     for instance_id in ids:
         members[instance_id]["ProtectedFromScaleIn"] = protected
     # A scale-in that waited for protected members takes them as soon as the protection ends.
@@ -174,9 +175,7 @@ def _update(parameters: Parameters) -> str:
         for key in ("MinSize", "MaxSize", "DesiredCapacity")
     }
     if sizes["MinSize"] > sizes["MaxSize"]:
-        raise _Refused(
-            f"Max bound, {sizes['MaxSize']}, must be greater than or equal to min bound, {sizes['MinSize']}"
-        )
+        raise _Refused(f"Max bound, {sizes['MaxSize']}, must be greater than or equal to min bound, {sizes['MinSize']}")
     if "DesiredCapacity" in parameters:
         _check_desired(sizes, sizes["DesiredCapacity"])
     sizes["DesiredCapacity"] = min(max(sizes["DesiredCapacity"], sizes["MinSize"]), sizes["MaxSize"])
@@ -205,7 +204,9 @@ def _delete(parameters: Parameters) -> str:
 def _describe(parameters: Parameters) -> str:
     names = service._parse_member_list(parameters, "AutoScalingGroupNames")
     with_instances = "IncludeInstances" not in parameters or _boolean(parameters, "IncludeInstances")
-    groups = [_described(g, with_instances) for g in service._asgs.values() if not names or g["AutoScalingGroupName"] in names]
+    groups = [
+        _described(g, with_instances) for g in service._asgs.values() if not names or g["AutoScalingGroupName"] in names
+    ]
     return f"<AutoScalingGroups>{service._member_xml(groups)}</AutoScalingGroups>"
 
 
@@ -213,7 +214,8 @@ def _described(group: capacity.Group, with_instances: bool) -> dict[str, Any]:
     hidden = {"LaunchedSoFar", "Status", "LaunchConfigurationName", "ServiceLinkedRoleARN"}
     shown = {key: value for key, value in group.items() if key not in hidden and value not in ("", {}, None)}
     shown["SuspendedProcesses"] = [
-        {"ProcessName": process, "SuspensionReason": "User suspended"} for process in group.get("SuspendedProcesses", [])
+        {"ProcessName": process, "SuspensionReason": "User suspended"}
+        for process in group.get("SuspendedProcesses", [])
     ]
     shown["Instances"] = group["Instances"] if with_instances else []
     return shown

@@ -1,5 +1,7 @@
 """Members of an Auto Scaling group: real records in the emulator's EC2, launched and terminated as AWS would."""
 
+from __future__ import annotations
+
 from typing import Any
 
 from ministack.core.responses import get_region
@@ -105,9 +107,7 @@ def _instance_tags(
     return [{"Key": key, "Value": value} for key, value in merged.items()]
 
 
-def _member(
-    group: Group, instance: dict[str, Any], template: dict[str, Any], specification: dict[str, str]
-) -> Member:
+def _member(group: Group, instance: dict[str, Any], template: dict[str, Any], specification: dict[str, str]) -> Member:
     return {
         "InstanceId": instance["InstanceId"],
         "InstanceType": instance["InstanceType"],

@@ -1,11 +1,13 @@
-"""The demo's own door to the emulator: the two things that AWS has no call for."""
+"""The demo's own door to the emulator: what AWS has no call for."""
+
+from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 from typing import Any
 
-from ministack.services import autoscaling, ec2
+from ministack.services import autoscaling, cloudwatch, ec2
 
 Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
@@ -13,6 +15,7 @@ Send = Callable[[dict[str, Any]], Awaitable[None]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 PREFIX = "/_demo/"
+_LAUNCH_TIME = "%Y-%m-%dT%H:%M:%S.000Z"
 # Types for which the emulator reports success and keeps nothing that could be asked for.
 PLACEHOLDER_TYPES = ("AWS::CDK::Metadata",)
 
@@ -47,14 +50,37 @@ def _back_date(request: dict[str, Any]) -> dict[str, Any]:
     aged = {}
     for member in members:
         instance = ec2._instances[member["InstanceId"]]
-        launched = datetime.fromisoformat(instance["LaunchTime"]) - timedelta(seconds=request["seconds"])
-        instance["LaunchTime"] = launched.strftime("%Y-%m-%dT%H:%M:%S.000Z")
+        launched = datetime.strptime(instance["LaunchTime"], _LAUNCH_TIME) - timedelta(seconds=request["seconds"])
+        instance["LaunchTime"] = launched.strftime(_LAUNCH_TIME)
         aged[member["InstanceId"]] = instance["LaunchTime"]
     return aged
+
+
+def _group_metrics(request: dict[str, Any]) -> list[str]:
+    """Report the sizes of a group at the given times, as Auto Scaling does once the group's metrics are enabled."""
+    group = autoscaling._asgs[request["group"]]
+    in_service = sum(member["LifecycleState"] == "InService" for member in group["Instances"])
+    sizes = {
+        "GroupInServiceInstances": in_service,
+        "GroupTotalInstances": len(group["Instances"]),
+        "GroupDesiredCapacity": group["DesiredCapacity"],
+        "GroupMinSize": group["MinSize"],
+        "GroupMaxSize": group["MaxSize"],
+    }
+    enabled = {metric["Metric"] for metric in group["EnabledMetrics"]}
+    dimensions = {"AutoScalingGroupName": group["AutoScalingGroupName"]}
+    for name in sizes.keys() & enabled:
+        for at in request["timestamps"]:
+            cloudwatch._store_datum("AWS/AutoScaling", name, dimensions, at, "None", sizes[name], None, None, None)
+    return sorted(sizes.keys() & enabled)
 
 
 def _placeholders(request: dict[str, Any]) -> list[str]:
     return [resource_type for resource_type in request["types"] if resource_type in PLACEHOLDER_TYPES]
 
 
-_COMMANDS: dict[str, Callable[[dict[str, Any]], Any]] = {"back-date": _back_date, "placeholders": _placeholders}
+_COMMANDS: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "back-date": _back_date,
+    "group-metrics": _group_metrics,
+    "placeholders": _placeholders,
+}

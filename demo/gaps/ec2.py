@@ -1,5 +1,7 @@
 """EC2 answers that would be kinder than AWS: filters that are ignored, terminations that a group does not notice."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any
 

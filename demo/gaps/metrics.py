@@ -1,5 +1,7 @@
 """CloudWatch: a metric is found by its exact dimensions, an expression is refused, no alarm is evaluated."""
 
+from __future__ import annotations
+
 from collections import defaultdict
 from typing import Any
 
@@ -38,12 +40,12 @@ def _get_metric_data(
     start, end = cloudwatch._parse_ts(request["StartTime"]), cloudwatch._parse_ts(request["EndTime"])
     ascending = request.get("ScanBy") == "TimestampAscending"
     results = [_result(q, start, end, ascending) for q in queries if q.get("ReturnData", True)]
-    if is_cbor:
-        answer: Response = cloudwatch._cbor_ok(
-            {"MetricDataResults": [cloudwatch._cbor_metric_data_result(result) for result in results]}
-        )
-        return answer
-    return cloudwatch._json_ok({"MetricDataResults": results})  # type: ignore[no-any-return]
+    answer: Response = (
+        cloudwatch._cbor_ok({"MetricDataResults": [cloudwatch._cbor_metric_data_result(r) for r in results]})
+        if is_cbor
+        else cloudwatch._json_ok({"MetricDataResults": results})
+    )
+    return answer
 
 
 def _refused(message: str, is_cbor: bool, is_json: bool) -> Response:

@@ -1,5 +1,7 @@
 """Systems Manager: public image parameters, which no account can write, and the list of sessions."""
 
+from __future__ import annotations
+
 import json
 from typing import Any
 
@@ -34,6 +36,7 @@ async def _answer(method: str, path: str, headers: dict[str, str], body: bytes, 
 
 def _describe_sessions(request: dict[str, Any]) -> Any:
     """Nobody is logged in to an emulated instance, so the list is empty; a wrong State is still an error."""
-    if request.get("State") not in ("Active", "History"):
-        return error_response_json("ValidationException", f"State must be Active or History, got {request.get('State')}", 400)
+    state = request.get("State")
+    if state not in ("Active", "History"):
+        return error_response_json("ValidationException", f"State must be Active or History, got {state}", 400)
     return json_response({"Sessions": []})

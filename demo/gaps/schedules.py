@@ -1,5 +1,7 @@
 """EventBridge: schedules do not fire by themselves, so that every step of the demo happens when it is told to."""
 
+from __future__ import annotations
+
 from ministack.services import eventbridge
 
 

@@ -1,8 +1,11 @@
 """CloudFormation: Auto Scaling groups with all their properties, and alarms on metric math."""
 
+from __future__ import annotations
+
 from typing import Any
 
 from ministack.services import autoscaling as service
+from ministack.services import ec2
 from ministack.services.cloudformation import provisioners
 
 from demo.gaps import capacity
@@ -13,7 +16,9 @@ GROUP_PROPERTIES = frozenset(
     {
         "AutoScalingGroupName",
         "AvailabilityZones",
+        "CapacityRebalance",
         "Cooldown",
+        "DefaultInstanceWarmup",
         "DesiredCapacity",
         "HealthCheckGracePeriod",
         "HealthCheckType",
@@ -27,6 +32,14 @@ GROUP_PROPERTIES = frozenset(
         "TerminationPolicies",
         "VPCZoneIdentifier",
     }
+)
+# What a collection without names stands for, as far as the demo reports it.
+_GROUP_METRICS = (
+    "GroupMinSize",
+    "GroupMaxSize",
+    "GroupDesiredCapacity",
+    "GroupInServiceInstances",
+    "GroupTotalInstances",
 )
 _create_group = provisioners._asg_create
 _update_group = provisioners._asg_update
@@ -96,11 +109,20 @@ def _complete(group: capacity.Group, properties: Properties) -> None:
     group["NewInstancesProtectedFromScaleIn"] = provisioners._cfn_bool(
         properties.get("NewInstancesProtectedFromScaleIn", False)
     )
+    group["CapacityRebalance"] = provisioners._cfn_bool(properties.get("CapacityRebalance", False))
     group["EnabledMetrics"] = [
         {"Metric": metric, "Granularity": collection["Granularity"]}
         for collection in properties.get("MetricsCollection", [])
-        for metric in collection.get("Metrics", ["all group metrics"])
+        for metric in collection.get("Metrics", _GROUP_METRICS)
     ]
+    if "DefaultInstanceWarmup" in properties:
+        group["DefaultInstanceWarmup"] = int(properties["DefaultInstanceWarmup"])
+    subnets = [ec2._subnets[subnet] for subnet in group["VPCZoneIdentifier"].split(",")]
+    group["AvailabilityZones"] = sorted({subnet["AvailabilityZone"] for subnet in subnets})
+    # Tags of the stack reach the instances; of the group's own tags only those that say so.
+    own = {tag["Key"] for tag in properties.get("Tags", []) if "PropagateAtLaunch" in tag}
+    for tag in group["Tags"]:
+        tag["PropagateAtLaunch"] = tag["PropagateAtLaunch"] or tag["Key"] not in own
     capacity.reconcile(group)
 
 

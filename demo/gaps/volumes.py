@@ -1,5 +1,7 @@
 """EBS volumes of launched instances: made from the launch template's mappings, deleted when it says so."""
 
+from __future__ import annotations
+
 from typing import Any
 
 from ministack.services import ec2

@@ -94,14 +94,13 @@ class Clients:
 def read_machines(
     client: InstanceClient, group_name: str, instance_ids: Sequence[str], patience: Patience
 ) -> dict[str, Machine]:
-    """Return what EC2 knows about the given members of a group; those that it does not return are left out.
+    """Return what EC2 knows about the members of a group, by instance id.
 
-    The listing by group tag is one call for a thousand instances, but can lag behind for a new one; who is
+    Members that EC2 does not return are left out; instances that carry the group's tag without being members may
+    be in it. The listing by tag is one call for a thousand instances, but can lag behind for a new one; whoever is
     missing is asked for by id before being called missing.
     """
-    wanted = set(instance_ids)
-    listed = _list_machines(client, "tag:aws:autoscaling:groupName", [group_name], patience)
-    found = {each: machine for each, machine in listed.items() if each in wanted}
+    found = _list_machines(client, "tag:aws:autoscaling:groupName", [group_name], patience)
     missing = [each for each in instance_ids if each not in found]
     for start in range(0, len(missing), _VALUES_PER_FILTER):
         # As a filter and not by InstanceIds: one id that EC2 does not know would fail the whole call.

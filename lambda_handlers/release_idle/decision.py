@@ -134,6 +134,8 @@ def judge_standing(member: Member, policy: IdlePolicy, now: datetime) -> Verdict
     machine = member.machine
     if machine is None:
         return Verdict(state=State.UNKNOWN, reason="EC2 did not return the instance")
+    if machine.state == "pending":
+        return Verdict(state=State.STARTING, reason="EC2 says that it is pending")
     if machine.state != "running":
         return Verdict(state=State.LEAVING, reason=f"EC2 says that it is {machine.state}")
     mark = machine.tags.get(policy.hold_tag_key)
@@ -141,9 +143,7 @@ def judge_standing(member: Member, policy: IdlePolicy, now: datetime) -> Verdict
         return Verdict(state=State.HELD, reason=f"tag {policy.hold_tag_key} is {mark!r}")
     age = (now - machine.launched_at).total_seconds()
     if age < policy.warm_up_seconds:
-        return Verdict(
-            state=State.STARTING, reason=f"launched {age:.0f} s ago, warm-up is {policy.warm_up_seconds} s"
-        )
+        return Verdict(state=State.STARTING, reason=f"launched {age:.0f} s ago, warm-up is {policy.warm_up_seconds} s")
     if member.in_session is None:
         return Verdict(state=State.UNKNOWN, reason="active sessions could not be read")
     if member.in_session:
@@ -250,15 +250,10 @@ def _judge_lifecycle(member: Member) -> Verdict | None:
 
 def _is_coming(lifecycle_state: str) -> bool:
     # An instance whose root volume is replaced reboots and comes back; it never left the group.
-    return (
-        lifecycle_state.startswith(("Pending", "ReplacingRootVolume"))
-        or lifecycle_state == "RootVolumeReplaced"
-    )
+    return lifecycle_state.startswith(("Pending", "ReplacingRootVolume")) or lifecycle_state == "RootVolumeReplaced"
 
 
-def _judge_signals(
-    member: Member, readings: Mapping[str, Reading], policy: IdlePolicy, now: datetime
-) -> Verdict:
+def _judge_signals(member: Member, readings: Mapping[str, Reading], policy: IdlePolicy, now: datetime) -> Verdict:
     window = policy.window(now)
     # judge_standing has let only members with a machine through.
     assert member.machine is not None
@@ -281,9 +276,7 @@ def _judge_signals(
             reason=f"launched {age:.0f} s ago, too young to have been idle for {policy.window_seconds} s",
         )
     idle_seconds = int((now - max(finding.since for finding in idle)).total_seconds())
-    return Verdict(
-        state=State.IDLE, reason="; ".join(finding.reason for finding in idle), idle_seconds=idle_seconds
-    )
+    return Verdict(state=State.IDLE, reason="; ".join(finding.reason for finding in idle), idle_seconds=idle_seconds)
 
 
 def _is_idle(verdict: Verdict | None) -> bool:

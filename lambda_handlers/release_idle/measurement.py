@@ -144,14 +144,10 @@ def span_to_read(signal: Signal, window: Window, now: datetime) -> Span:
         period = fitting[0] if fitting else (period, *coarser)[-1]
     room = (_POINTS_PER_QUERY - 1) * period - needed
     earlier = max(0.0, min(room, (window.end - window.start).total_seconds()))
-    return Span(
-        start=_period_start(window.start - timedelta(seconds=earlier), period), end=now, period_seconds=period
-    )
+    return Span(start=_period_start(window.start - timedelta(seconds=earlier), period), end=now, period_seconds=period)
 
 
-def examine(
-    signal: Signal, reading: Reading, window: Window, *, expected_from: datetime, now: datetime
-) -> Finding:
+def examine(signal: Signal, reading: Reading, window: Window, *, expected_from: datetime, now: datetime) -> Finding:
     """Return what the signal says about an instance that is expected to report from `expected_from` on.
 
     Busy wins over everything: one value at or above the threshold keeps the instance, also a provisional one.
@@ -165,9 +161,7 @@ def examine(
     busy = [point for point in recent if point.value >= signal.idle_below]
     if busy:
         value, at = busy[-1].value, busy[-1].at
-        return Busy(
-            f"{_title(signal)} was {value:g} at {_clock_time(at)}, idle is below {signal.idle_below:g}"
-        )
+        return Busy(f"{_title(signal)} was {value:g} at {_clock_time(at)}, idle is below {signal.idle_below:g}")
     # Nothing that a fleet measures is negative; tools write -1 for "not available", and that is no idleness.
     nonsense = [point for point in recent if not math.isfinite(point.value) or point.value < 0]
     if nonsense:

@@ -119,8 +119,7 @@ def _read_batch(
         # result is whole.
         return dict.fromkeys(instance_ids, Unreadable(f"GetMetricData: {', '.join(complaints)}"))
     return {
-        instance_id: _reading(each, span)
-        for instance_id, each in zip(instance_ids, gathered.values(), strict=True)
+        instance_id: _reading(each, span) for instance_id, each in zip(instance_ids, gathered.values(), strict=True)
     }
 
 
@@ -132,9 +131,7 @@ def _pages(
         more = {} if token is None else {"NextToken": token}
 
         def ask(more: Mapping[str, str] = more) -> MetricPage:
-            return client.get_metric_data(
-                MetricDataQueries=queries, StartTime=span.start, EndTime=span.end, **more
-            )
+            return client.get_metric_data(MetricDataQueries=queries, StartTime=span.start, EndTime=span.end, **more)
 
         page = patience.call("reading metrics", ask)
         yield page

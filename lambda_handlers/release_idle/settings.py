@@ -39,21 +39,15 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
     period = read_whole_number(environment, "METRIC_PERIOD_SECONDS", at_least=60, at_most=3600)
     if period % 60:
         # CloudWatch returns nothing at all for a period between two minutes.
-        raise SettingError(
-            "METRIC_PERIOD_SECONDS", "be a multiple of 60", environment["METRIC_PERIOD_SECONDS"]
-        )
+        raise SettingError("METRIC_PERIOD_SECONDS", "be a multiple of 60", environment["METRIC_PERIOD_SECONDS"])
     return Settings(
         auto_scaling_group=read_text(environment, "AUTO_SCALING_GROUP_NAME"),
         namespace=read_text(environment, "METRIC_NAMESPACE"),
         watch_sessions=read_choice(environment, "WATCH_SESSIONS", ("true", "false")) == "true",
         demand=read_optional_queue_demand(environment),
         policy=IdlePolicy(
-            window_seconds=read_whole_number(
-                environment, "WINDOW_SECONDS", at_least=period, at_most=_SEVEN_DAYS
-            ),
-            warm_up_seconds=read_whole_number(
-                environment, "WARM_UP_SECONDS", at_least=0, at_most=_SEVEN_DAYS
-            ),
+            window_seconds=read_whole_number(environment, "WINDOW_SECONDS", at_least=period, at_most=_SEVEN_DAYS),
+            warm_up_seconds=read_whole_number(environment, "WARM_UP_SECONDS", at_least=0, at_most=_SEVEN_DAYS),
             period_seconds=period,
             signals=_read_signals(environment),
             max_release_share=read_positive_number(environment, "MAX_RELEASE_SHARE", at_most=1),

@@ -13,9 +13,12 @@ from release_idle.metric_reader import read_signal
 from release_idle.settings import Settings
 from runtime.aws_errors import AWS_ERRORS, error_code
 from runtime.group import Group, GroupMember
+from runtime.group_reader import read_group
 from runtime.patience import OutOfTime, Patience
 from runtime.queue_reader import UnreadableQueue, read_backlog
 from runtime.structured_log import StructuredLog
+
+_GROUP_SOURCE = "Auto Scaling DescribeAutoScalingGroups"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,10 +40,27 @@ class Surveyor:
     log: StructuredLog
     failures: list[str] = field(default_factory=list)
 
+    def group(self) -> Group | None:
+        """Return the group, None when it is gone. Raises when it cannot be read: then there is no pass."""
+        try:
+            return self._read_group()
+        except (*AWS_ERRORS, OutOfTime) as error:
+            self._failed(_GROUP_SOURCE, str(error))
+            raise
+
+    def group_again(self) -> Group | None:
+        """Return the group for a second look, None when it is gone or cannot be read."""
+        try:
+            return self._read_group()
+        except (*AWS_ERRORS, OutOfTime) as error:
+            self._failed(_GROUP_SOURCE, str(error))
+            return None
+
     def survey(self, group: Group, only: Sequence[str] | None = None) -> Survey:
         """Return the survey of the group; `only` limits it to these members, all others get no verdict."""
         now = self.patience.clock.now()
-        looked_at = [m for m in group.members if only is None or m.instance_id in only]
+        wanted = None if only is None else frozenset(only)
+        looked_at = [m for m in group.members if wanted is None or m.instance_id in wanted]
         # Who is on the way in or out needs no further question.
         in_service = [m.instance_id for m in looked_at if m.lifecycle_state == "InService"]
         machines = self._machines(in_service) if in_service else {}
@@ -64,6 +84,9 @@ class Surveyor:
             self._failed("SQS GetQueueAttributes", _told(error))
             return None
         return backlog.needed_capacity(queue.messages_per_instance)
+
+    def _read_group(self) -> Group | None:
+        return read_group(self.clients.autoscaling, self.settings.auto_scaling_group, self.patience)
 
     def _judge(self, members: Sequence[Member], now: datetime) -> dict[str, Verdict]:
         """Judge the members, asking each signal only for those that nothing before it has decided."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from botocore.exceptions import (  # type: ignore[import-untyped]
+from botocore.exceptions import (
     BotoCoreError,
     ClientError,
     HTTPClientError,

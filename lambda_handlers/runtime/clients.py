@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import boto3  # type: ignore[import-untyped]
-from botocore.config import Config  # type: ignore[import-untyped]
+import boto3
+from botocore.config import Config
 
 # The handlers do their own waiting (runtime.patience), because only they know their time budget and whether a
 # call may be repeated: a termination whose answer was lost must not be sent again blindly. So botocore tries

@@ -32,9 +32,7 @@ def read_queue_demand(environment: Mapping[str, str]) -> QueueDemand:
     """Return the queue settings, both of which must be set."""
     return QueueDemand(
         queue_url=read_text(environment, "QUEUE_URL"),
-        messages_per_instance=read_whole_number(
-            environment, "MESSAGES_PER_INSTANCE", at_least=1, at_most=1_000_000
-        ),
+        messages_per_instance=read_whole_number(environment, "MESSAGES_PER_INSTANCE", at_least=1, at_most=1_000_000),
     )
 
 

@@ -50,9 +50,8 @@ def read_group(client: GroupReader, name: str, patience: Patience) -> Group | No
     token: str | None = None
     while True:
         page = patience.call("reading the Auto Scaling group", partial(_page, client, name, token))
-        for document in page["AutoScalingGroups"]:
-            if document["AutoScalingGroupName"] == name:
-                return _group(document)
+        if page["AutoScalingGroups"]:
+            return _group(page["AutoScalingGroups"][0])
         # A page may be empty although more follow: the token decides, not the count.
         token = page.get("NextToken")
         if not token:
@@ -74,9 +73,7 @@ def _group(document: GroupDocument) -> Group:
         protects_new_instances=document.get("NewInstancesProtectedFromScaleIn", False),
         # AWS fills the status only while the group is on its way out.
         being_deleted=bool(document.get("Status")),
-        suspended_processes=tuple(
-            sorted(process["ProcessName"] for process in document.get("SuspendedProcesses", []))
-        ),
+        suspended_processes=tuple(sorted(process["ProcessName"] for process in document.get("SuspendedProcesses", []))),
         members=tuple(_member(instance) for instance in document.get("Instances", [])),
     )
 

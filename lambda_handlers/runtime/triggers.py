@@ -37,9 +37,7 @@ def recognise(event: object, *, alarms: bool) -> Trigger:
     if alarms and source == "aws.cloudwatch" and "alarmData" in event:
         return _alarm(event)
     kinds = "a scheduled event, an alarm's action" if alarms else "a scheduled event"
-    raise MalformedEvent(
-        f"the event must be {kinds} or have the source {MANUAL_SOURCE!r}, got source {source!r}"
-    )
+    raise MalformedEvent(f"the event must be {kinds} or have the source {MANUAL_SOURCE!r}, got source {source!r}")
 
 
 def _manual(event: Mapping[str, object]) -> Trigger:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.behaviour.edits import scaled_in_by_capacity, with_signals
 from tests.behaviour.fleets import BUSY, HOUR, MINUTE, SILENT_AT_WORK, fleet
 from tests.behaviour.simulator.agent import Load
@@ -9,9 +11,8 @@ from tests.behaviour.simulator.alarms import Alarm
 from tests.behaviour.simulator.group import Instance
 from tests.behaviour.simulator.world import Conditions, World
 
-import pytest
-
 _SILENT_FROM = 1 * HOUR
+_WINDOW = 30
 
 
 def _silent_after_an_hour(_instance: Instance, now: int) -> Load:
@@ -20,9 +21,9 @@ def _silent_after_an_hour(_instance: Instance, now: int) -> Load:
 
 def gap_alarm(world: World) -> Alarm:
     """Return the alarm that compares capacity with accelerator samples."""
-    found = [a for a in world.alarms.values() if any(q.get("MetricStat", {}).get("Stat") == "SampleCount" for q in a.queries)]
-    assert len(found) == 1
-    return found[0]
+    alarms = world.alarms.values()
+    (found,) = (a for a in alarms if any(q.get("MetricStat", {}).get("Stat") == "SampleCount" for q in a.queries))
+    return found
 
 
 @pytest.mark.parametrize("extra", [0, 1, 2, 5])
@@ -53,7 +54,10 @@ def test_case_06_gap_alarm_is_quiet_while_the_accelerators_report_and_at_zero() 
 
 
 def test_case_06_an_unknown_member_is_reported_when_the_rest_of_the_group_speaks() -> None:
-    """The group's alarm counts samples of the whole group; one silent member among four-GPU ones hides in it."""
+    """The group's alarm counts samples of the whole group; one silent member among four-GPU ones hides in it.
+
+    That member counts as busy while its last busy sample is in the window, then as unknown.
+    """
 
     def load(instance: Instance, now: int) -> Load:
         return _silent_after_an_hour(instance, now) if instance.id.endswith("1") else BUSY
@@ -66,7 +70,7 @@ def test_case_06_an_unknown_member_is_reported_when_the_rest_of_the_group_speaks
     assert world.group.endings == []
     reported = [at // MINUTE for at, _, _ in world.notifications]
     assert reported
-    assert _SILENT_FROM < reported[0] <= _SILENT_FROM + 35
+    assert _SILENT_FROM < reported[0] <= _SILENT_FROM + _WINDOW + 20
 
 
 def test_case_06_a_release_that_does_not_ask_the_accelerators_would_end_both() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.behaviour.edits import scaled_in_by_capacity, with_setting
@@ -39,7 +41,7 @@ def test_case_11a_without_warm_up_and_with_a_short_window_it_would_be_released()
     assert [ending.busy for ending in world.released] == [True]
 
 
-def _comes_back_after_a_night(template: dict) -> World:
+def _comes_back_after_a_night(template: dict[str, Any]) -> World:
     """Idle until the group is at zero, a night at zero, then one new instance that stages data for 20 minutes."""
     morning = 12 * HOUR
 

@@ -6,7 +6,6 @@ from typing import Any
 from unittest.mock import patch
 
 from release_idle.decision import State, Verdict
-
 from tests.behaviour.edits import without_schedule
 from tests.behaviour.fleets import BUSY, HOUR, IDLE, MINUTE, fleet
 from tests.behaviour.simulator.agent import Load

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from tests.behaviour.edits import scaled_in_by_capacity
@@ -15,7 +17,7 @@ _FINISH = 1 * HOUR
 _STRAGGLER = 6 * HOUR
 
 
-def _straggler(at_work: Load, which: int):
+def _straggler(at_work: Load, which: int) -> Callable[[Instance, int], Load]:
     def load(instance: Instance, now: int) -> Load:
         if now < _FINISH * MINUTE:
             return BUSY

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import pairwise
 
 import pytest
 
@@ -38,7 +39,7 @@ def test_case_74_no_alarm_raises_capacity_and_demand_is_another_trigger() -> Non
     assert all("set_desired" not in function.handler for function in template.functions().values())
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_case_74_noise_around_the_threshold_changes_capacity_at_most_once_an_instance(seed: int) -> None:
     noise = random.Random(seed)
 
@@ -46,11 +47,11 @@ def test_case_74_noise_around_the_threshold_changes_capacity_at_most_once_an_ins
         return Load(gpus=[max(0.0, noise.gauss(5.0, 1.0)) for _ in range(4)], cpu=1.0, working=False)
 
     world = World(fleet(), load=load)
-    world.start(4)
+    world.start(2)
     before = len(world.group.desired_history)
 
     world.run(24 * HOUR)
 
     changes = world.group.desired_history[before:]
-    assert all(later < earlier for (_, earlier), (_, later) in zip(changes, changes[1:], strict=False))
-    assert len(changes) <= 4
+    assert all(later < earlier for (_, earlier), (_, later) in pairwise(changes))
+    assert len(changes) <= 2

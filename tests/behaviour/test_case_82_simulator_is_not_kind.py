@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from botocore.exceptions import ClientError
 
 from tests.behaviour.edits import unprotected, with_setting
 from tests.behaviour.fleets import BUSY, IDLE, MINUTE, fleet
 from tests.behaviour.simulator.agent import Agent, Load
+from tests.behaviour.simulator.clients import moment
 from tests.behaviour.simulator.metric_math import UnsupportedExpression
 from tests.behaviour.simulator.metrics import MetricStore
 from tests.behaviour.simulator.world import World
@@ -23,11 +26,7 @@ def _query(world: World, **dimensions: str) -> list[float]:
         "Dimensions": [{"Name": name, "Value": value} for name, value in dimensions.items()],
     }
     query = {"Id": "m", "MetricStat": {"Metric": metric, "Period": 60, "Stat": "Maximum"}}
-    from tests.behaviour.simulator.clients import moment
-
-    answer = client.get_metric_data(
-        MetricDataQueries=[query], StartTime=moment(0), EndTime=moment(world.now + MINUTE)
-    )
+    answer = client.get_metric_data(MetricDataQueries=[query], StartTime=moment(0), EndTime=moment(world.now + MINUTE))
     return list(answer["MetricDataResults"][0]["Values"])
 
 
@@ -137,9 +136,7 @@ def test_handler_without_a_permission_is_denied_and_fails() -> None:
     world = World(fleet())
     world.start(1)
     function = world.template.function("release_idle")
-    world.functions[function.id] = type(function)(
-        **{**vars(function), "allowed": function.allowed - {"cloudwatch:GetMetricData"}}
-    )
+    world.functions[function.id] = replace(function, allowed=function.allowed - {"cloudwatch:GetMetricData"})
 
     world.run(40)
 

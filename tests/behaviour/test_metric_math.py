@@ -70,12 +70,15 @@ def test_precedence_and_logic() -> None:
 @pytest.mark.parametrize(
     ("expression", "named"),
     [
-        ("MAX(a)", "MAX"),
+        ("MAX(a)", r"MAX\(a\)"),
         ("RATE(a)", "RATE"),
         ("a + nowhere", "nowhere"),
-        ("SEARCH('{x}', 'Sum')", "'{x}'"),
-        ("a +", "too early"),
-        ("a b", "b"),
+        ("SEARCH('{x}', 'Sum')", "SEARCH"),
+        ("FILL(a, LINEAR)", "LINEAR"),
+        ("a ^ 2", r"a \^ 2"),
+        ("1 < a < 3", "1 < a < 3"),
+        ("a +", "a \\+"),
+        ("a b", "a b"),
         ("1 + 1", "one number"),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -87,7 +88,8 @@ def test_job_on_a_queue_that_slept_all_night_leads_to_a_decision_within_two_minu
 
 def test_a_metric_of_the_sleeping_queue_would_come_15_minutes_late(fresh: Callable[..., World]) -> None:
     world = fresh(without_schedule(fresh().template.body, "wake_on_demand"))
-    series = ("AWS/SQS", "ApproximateNumberOfMessagesVisible", frozenset({("QueueName", f"{world.queue.name}.QueueName")}))
+    dimensions = frozenset({("QueueName", f"{world.queue.name}.QueueName")})
+    series = ("AWS/SQS", "ApproximateNumberOfMessagesVisible", dimensions)
     world.run(12 * HOUR)
 
     _send(world, 1)
@@ -110,7 +112,7 @@ def test_capacity_is_not_lowered_while_work_runs_and_no_job_is_lost(
     _send(world, messages_per_instance, minutes=10)
     world.run(60)
 
-    lowered = [b for (_, a), (_, b) in zip(world.group.desired_history, world.group.desired_history[1:]) if b < a]
+    lowered = [b for (_, a), (_, b) in pairwise(world.group.desired_history) if b < a]
     assert all(level >= 3 for level in lowered)
 
     world.run(4 * HOUR)
@@ -120,9 +122,7 @@ def test_capacity_is_not_lowered_while_work_runs_and_no_job_is_lost(
     assert world.killed_at_work == []
 
 
-def test_fleet_is_at_zero_soon_after_the_last_work(
-    fresh: Callable[..., World], messages_per_instance: int
-) -> None:
+def test_fleet_is_at_zero_soon_after_the_last_work(fresh: Callable[..., World], messages_per_instance: int) -> None:
     world = fresh()
     _send(world, 2 * messages_per_instance, minutes=60)
     while world.workers is not None and world.workers.finished < 2 * messages_per_instance:

@@ -28,5 +28,14 @@ def test_import_brings_in_neither_aws_clients_nor_the_handlers() -> None:
         [sys.executable, "-c", _PRINT_MODULES], cwd=CHECKOUT, capture_output=True, text=True, check=True
     )
 
-    unwanted = {"boto3", "botocore", "requests", "urllib3", "runtime", "release_idle", "wake_on_demand", "fleet_cleanup"}
+    unwanted = {
+        "boto3",
+        "botocore",
+        "requests",
+        "urllib3",
+        "runtime",
+        "release_idle",
+        "wake_on_demand",
+        "fleet_cleanup",
+    }
     assert unwanted.isdisjoint(json.loads(done.stdout))

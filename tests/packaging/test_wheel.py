@@ -80,9 +80,7 @@ def test_version_is_the_newest_of_the_changelog(metadata: Message) -> None:
 
 
 def test_development_extra_names_what_setup_pins(metadata: Message) -> None:
-    extra = {
-        re.split(r"[;\s]", text)[0] for text in metadata.get_all("Requires-Dist", []) if text.endswith("== 'dev'")
-    }
+    extra = {re.split(r"[;\s]", text)[0] for text in metadata.get_all("Requires-Dist", []) if text.endswith("== 'dev'")}
     called, _, _ = (CHECKOUT / "requirements-dev.txt").read_text().partition("# Needed by the above.")
     pinned = set(re.findall(r"^([A-Za-z0-9._-]+)==", called, flags=re.MULTILINE))
 

@@ -96,9 +96,7 @@ def _gpu(index: int, name: str, arch: str | None) -> dict[str, str]:
     return {"index": str(index), "name": name, **({} if arch is None else {"arch": arch})}
 
 
-def _names(
-    section: str, fields: Mapping[str, Any], known: frozenset[str] | None
-) -> Iterator[tuple[str, str]]:
+def _names(section: str, fields: Mapping[str, Any], known: frozenset[str] | None) -> Iterator[tuple[str, str]]:
     """Bare measurement and metric name of what the section can publish."""
     prefix = _PREFIXES[section]
     for item in fields["measurement"]:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
+from aws_cdk import Token
 
 from constructs_lib import errors
 from constructs_lib.errors import ArgumentError, FleetError, UnknownInstanceTypeError, UnsupportedInstanceTypeError
@@ -35,9 +39,41 @@ def test_a_long_value_is_cut_in_the_message() -> None:
     assert message.endswith("...; shorten it")
 
 
+@pytest.mark.parametrize(
+    "value", [Token.as_string({"Ref": "X"}), f"a-{Token.as_string({'Ref': 'X'})}", Token.as_number({"Ref": "X"})]
+)
+def test_a_token_is_shown_as_one(value: object) -> None:
+    assert Token.is_unresolved(value)
+    assert (
+        complaint("Fleet", "size", "be known at synth", value, "c")
+        == "Fleet: size must be known at synth, got a token; c"
+    )
+
+
+@pytest.mark.parametrize("value", ["${X}", "Token[1]", -1.5e289, math.nan, -math.inf])
+def test_what_only_looks_like_a_token_is_shown_as_it_is(value: object) -> None:
+    assert f"got {value!r};" in complaint("Fleet", "size", "be known at synth", value, "c")
+
+
+def test_the_catalog_and_the_checks_do_not_start_the_cdk() -> None:
+    # The package's door imports everything; a package without a door shows what these modules need themselves.
+    code = (
+        "import sys, types\n"
+        "package = sys.modules['constructs_lib'] = types.ModuleType('constructs_lib')\n"
+        "package.__path__ = ['constructs_lib']\n"
+        "import constructs_lib.catalog, constructs_lib.errors, constructs_lib.validation\n"
+        "print('aws_cdk' in sys.modules)"
+    )
+    root = Path(__file__).resolve().parents[2]
+    done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
 @pytest.mark.parametrize("value", [True, False, 1.0, "1", None, -1, 11])
 def test_integer_refuses(value: object) -> None:
-    with pytest.raises(ArgumentError, match=r"^Fleet: size must .*, got .*; cure$"):
+    with pytest.raises(
+        ArgumentError, match=r"^Fleet: size must be a whole number at least 0 and at most 10, got .*; cure$"
+    ):
         integer("Fleet", "size", value, minimum=0, maximum=10, cure="cure")
 
 
@@ -74,7 +110,9 @@ def test_list_of_keeps_the_order() -> None:
 
 
 def test_one_of_names_the_closest_choice() -> None:
-    with pytest.raises(ArgumentError, match="must be one of arm64, x86_64, got 'x86-64'; did you mean 'x86_64'\\? cure"):
+    with pytest.raises(
+        ArgumentError, match="must be one of arm64, x86_64, got 'x86-64'; did you mean 'x86_64'\\? cure"
+    ):
         one_of("Fleet", "architecture", "x86-64", ("x86_64", "arm64"), cure="cure")
 
 

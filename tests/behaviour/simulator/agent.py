@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.behaviour.simulator.metrics import MetricStore
+from tests.behaviour.simulator.metrics import Key, MetricStore
 
 _PLUGINS = {"nvidia_gpu": "nvidia_smi", "cpu": "cpu", "mem": "mem", "disk": "disk"}
 _SUBSTITUTIONS = {
@@ -52,30 +52,37 @@ class Agent:
         self._appended = [name for name, value in given.items() if _SUBSTITUTIONS.get(name) == value]
         self._rollups = [tuple(names) for names in metrics.get("aggregation_dimensions", [])]
         self._sections: Mapping[str, Any] = metrics["metrics_collected"]
+        self._measurements = {
+            section: [(_measured(prefix, each), each) for each in self._sections[section].get("measurement", ())]
+            for section, prefix in _PLUGINS.items()
+            if section in self._sections
+        }
+        self._keys: dict[tuple[str, ...], list[Key]] = {}
 
     def publish(self, store: MetricStore, now: int, identity: Mapping[str, str], load: Load) -> None:
         """Publish one minute of one instance; ``identity`` holds its values for the appended dimensions."""
         if not load.agent:
             return
-        appended = {name: identity[name] for name in self._appended}
-        for section, prefix in _PLUGINS.items():
-            for measurement in self._sections.get(section, {}).get("measurement", ()):
-                name = _measured(prefix, measurement)
-                for tags, values in _samples(section, load):
-                    if name in values:
-                        raw = {**appended, **tags}
-                        self._put(store, section, measurement, raw, now, values[name])
+        for section, measurements in self._measurements.items():
+            for tags, values in _samples(section, load):
+                for measured, measurement in measurements:
+                    if measured in values:
+                        for key in self._series(section, measurement, tags, identity):
+                            store.add(key, now, values[measured])
 
-    def _put(
-        self, store: MetricStore, section: str, measurement: Any, raw: Mapping[str, str], now: int, value: float
-    ) -> None:
-        name = _published(_PLUGINS[section], measurement)
-        if measurement not in self._sections[section].get("drop_original_metrics", ()):
-            store.put(self.namespace, name, raw, now, value)
-        for names in self._rollups:
-            rolled = {key: raw[key] for key in names if key in raw}
-            if len(rolled) == len(names) and rolled != raw:
-                store.put(self.namespace, name, rolled, now, value)
+    def _series(
+        self, section: str, measurement: Any, tags: Mapping[str, str], identity: Mapping[str, str]
+    ) -> list[Key]:
+        """Return the series that a measurement goes to: its own, unless dropped, and each roll-up."""
+        remembered = (section, str(measurement), *tags.values(), *identity.values())
+        if remembered not in self._keys:
+            name = _published(_PLUGINS[section], measurement)
+            raw = {**{key: identity[key] for key in self._appended}, **tags}
+            sets = [raw] if measurement not in self._sections[section].get("drop_original_metrics", ()) else []
+            rolled = [{key: raw[key] for key in names} for names in self._rollups if set(names) <= set(raw)]
+            sets += [dimensions for dimensions in rolled if dimensions != raw]
+            self._keys[remembered] = [(self.namespace, name, frozenset(each.items())) for each in sets]
+        return self._keys[remembered]
 
 
 def _measured(prefix: str, measurement: str | Mapping[str, str]) -> str:

@@ -36,8 +36,12 @@ def verdict(points: Sequence[bool | None], *, n: int, m: int, missing: str, stat
         return state if missing == "ignore" else "INSUFFICIENT_DATA"
     if breaching >= m:
         return "ALARM"
-    if lacking and all(real) and missing in ("missing", "ignore") and _age_of_oldest(points) >= m:
-        return state if missing == "ignore" else "ALARM"
+    if lacking and all(real):
+        # Only breaching points, but too few. Undocumented below the age of M; `ignore` keeps the state all the same.
+        if missing == "ignore":
+            return state
+        if missing == "missing" and _age_of_oldest(points) >= m:
+            return "ALARM"
     return "OK"
 
 
@@ -96,9 +100,7 @@ class Alarm:
         """Return the same alarm with another TreatMissingData: the guard taken away."""
         return replace(self, missing=missing)
 
-    def points(
-        self, store: MetricStore, now: int, *, extra: int = 2, fill_empty: bool = True
-    ) -> list[float | None]:
+    def points(self, store: MetricStore, now: int, *, extra: int = 2, fill_empty: bool = True) -> list[float | None]:
         """Return the values of the evaluation range (N + ``extra`` slots ending now), oldest first.
 
         The window slides by the tick, whatever the period: slots are aligned to it, not to the clock.

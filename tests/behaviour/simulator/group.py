@@ -118,9 +118,7 @@ class Group:
             raise Refused(f"New SetDesiredCapacity value {desired} is outside {self.minimum}..{self.maximum}")
         self.desired = desired
 
-    def resize(
-        self, *, minimum: int | None = None, maximum: int | None = None, desired: int | None = None
-    ) -> None:
+    def resize(self, *, minimum: int | None = None, maximum: int | None = None, desired: int | None = None) -> None:
         """Change sizes; desired is clamped into them."""
         self.minimum = self.minimum if minimum is None else minimum
         self.maximum = self.maximum if maximum is None else maximum

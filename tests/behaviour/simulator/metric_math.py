@@ -1,39 +1,39 @@
 """CloudWatch metric math, as far as alarms use it: what a missing side becomes is the whole point.
 
 Arithmetic and comparisons read a missing side as 0; ``IF`` drops a point without a condition or without a
-chosen false branch and reads a gap in the true branch as 0; a division by zero drops the point.
+chosen false branch and reads a gap in the true branch as 0; a division by zero drops the point. The syntax
+in use here is also Python's, so Python's parser reads it.
 """
 
 from __future__ import annotations
 
+import ast
 import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 Series = dict[int, float]
 Value = Series | float
-_TOKEN = re.compile(r"\s*(?:(\d+\.?\d*|\.\d+)|([A-Za-z_]\w*)|(<=|>=|==|!=|&&|\|\||[-+*/^<>(),\[\]]))")
-_LEVELS: tuple[tuple[str, ...], ...] = (
-    ("OR", "||"),
-    ("AND", "&&"),
-    ("<", ">", "<=", ">=", "==", "!="),
-    ("+", "-"),
-    ("*", "/"),
-)
-_BINARY: dict[str, Callable[[float, float], float]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "/": operator.truediv,
-    "<": lambda a, b: float(a < b),
-    ">": lambda a, b: float(a > b),
-    "<=": lambda a, b: float(a <= b),
-    ">=": lambda a, b: float(a >= b),
-    "==": lambda a, b: float(a == b),
-    "!=": lambda a, b: float(a != b),
-    "AND": lambda a, b: float(bool(a) and bool(b)),
-    "OR": lambda a, b: float(bool(a) or bool(b)),
+_Operation = Callable[[float, float], float]
+_ARITHMETIC: dict[type[ast.operator], _Operation] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+}
+_COMPARISON: dict[type[ast.cmpop], _Operation] = {
+    ast.Lt: operator.lt,
+    ast.Gt: operator.gt,
+    ast.LtE: operator.le,
+    ast.GtE: operator.ge,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+}
+_LOGIC: dict[type[ast.boolop], _Operation] = {
+    ast.And: lambda a, b: bool(a) and bool(b),
+    ast.Or: lambda a, b: bool(a) or bool(b),
 }
 _ARRAY: dict[str, Callable[[Sequence[float]], float]] = {
     "MAX": max,
@@ -62,37 +62,15 @@ class Context:
 
 def evaluate(expression: str, context: Context) -> Series:
     """Return the points of an expression; raise UnsupportedExpression naming what cannot be evaluated."""
-    parser = _Parser(expression, context)
-    value = parser.binary(0)
-    if parser.peek() is not None:
-        raise UnsupportedExpression(f"{expression}: cannot read from {parser.peek()!r} on")
+    python = re.sub(r"\bAND\b|&&", " and ", re.sub(r"\bOR\b|\|\|", " or ", expression))
+    try:
+        tree = ast.parse(python.strip(), mode="eval")
+        value = _Evaluator(context).visit(tree.body)
+    except (SyntaxError, UnsupportedExpression) as error:
+        raise UnsupportedExpression(f"{expression}: {error}") from error
     if not isinstance(value, dict):
         raise UnsupportedExpression(f"{expression}: the result is one number, not a time series")
     return value
-
-
-def _tokens(expression: str) -> list[str]:
-    tokens, position = [], 0
-    text = expression.rstrip()
-    while position < len(text):
-        match = _TOKEN.match(text, position)
-        if match is None:
-            raise UnsupportedExpression(f"{expression}: cannot read {text[position:]!r}")
-        tokens.append(match.group(match.lastindex or 0))
-        position = match.end()
-    return tokens
-
-
-def _combine(symbol: str, left: Value, right: Value) -> Value:
-    apply = _BINARY[{"||": "OR", "&&": "AND"}.get(symbol, symbol)]
-    if not isinstance(left, dict) and not isinstance(right, dict):
-        return apply(left, right)
-    result: Series = {}
-    for slot in sorted({*_slots(left), *_slots(right)}):
-        numerator, denominator = _at(left, slot, 0.0), _at(right, slot, 0.0)
-        if symbol != "/" or denominator != 0:
-            result[slot] = apply(numerator, denominator)
-    return result
 
 
 def _slots(value: Value) -> Sequence[int]:
@@ -103,126 +81,104 @@ def _at(value: Value, slot: int, missing: float) -> float:
     return value.get(slot, missing) if isinstance(value, dict) else value
 
 
-class _Parser:
-    """Recursive descent; evaluates while it reads."""
+def _combine(operation: _Operation, left: Value, right: Value) -> Value:
+    if not isinstance(left, dict) and not isinstance(right, dict):
+        return float(operation(left, right))
+    result: Series = {}
+    for slot in sorted({*_slots(left), *_slots(right)}):
+        a, b = _at(left, slot, 0.0), _at(right, slot, 0.0)
+        if operation is not operator.truediv or b != 0:
+            result[slot] = float(operation(a, b))
+    return result
 
-    def __init__(self, expression: str, context: Context) -> None:
-        self._expression = expression
+
+class _Evaluator(ast.NodeVisitor):
+    """Evaluates a syntax tree; every kind of node without a method here is unsupported."""
+
+    def __init__(self, context: Context) -> None:
         self._context = context
-        self._tokens = _tokens(expression)
-        self._next = 0
 
-    def peek(self) -> str | None:
-        return self._tokens[self._next] if self._next < len(self._tokens) else None
-
-    def binary(self, level: int) -> Value:
-        if level == len(_LEVELS):
-            return self._unary()
-        value = self.binary(level + 1)
-        while (symbol := self.peek()) in _LEVELS[level]:
-            self._next += 1
-            value = _combine(str(symbol), value, self.binary(level + 1))
+    def visit(self, node: ast.AST) -> Value:
+        value: Value = super().visit(node)
         return value
 
-    def _unary(self) -> Value:
-        if self.peek() == "-":
-            self._next += 1
-            return _combine("-", 0.0, self._unary())
-        return self._primary()
+    def generic_visit(self, node: ast.AST) -> Value:
+        raise UnsupportedExpression(f"cannot evaluate {ast.unparse(node)}")
 
-    def _primary(self) -> Value:
-        token = self._take()
-        if token == "(":
-            value = self.binary(0)
-            self._expect(")")
-            return value
-        if token[0].isdigit() or token[0] == ".":
-            return float(token)
-        if self.peek() == "(":
-            return self._call(token)
-        if token not in self._context.series:
-            raise UnsupportedExpression(f"{self._expression}: unknown id {token!r}")
-        return self._context.series[token]
+    def visit_Constant(self, node: ast.Constant) -> Value:
+        if not isinstance(node.value, int | float):
+            raise UnsupportedExpression(f"cannot evaluate {node.value!r}")
+        return float(node.value)
 
-    def _call(self, name: str) -> Value:
-        self._expect("(")
-        if name in _ARRAY:
-            return self._array(name)
-        if name == "IF":
-            return self._if()
-        if name == "FILL":
-            return self._fill()
-        if name == "TIME_SERIES":
-            number = self.binary(0)
-            self._expect(")")
+    def visit_Name(self, node: ast.Name) -> Value:
+        if node.id not in self._context.series:
+            raise UnsupportedExpression(f"unknown id {node.id!r}")
+        return self._context.series[node.id]
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> Value:
+        if not isinstance(node.op, ast.USub):
+            raise UnsupportedExpression(f"cannot evaluate {ast.unparse(node)}")
+        return _combine(operator.sub, 0.0, self.visit(node.operand))
+
+    def visit_BinOp(self, node: ast.BinOp) -> Value:
+        if type(node.op) not in _ARITHMETIC:
+            raise UnsupportedExpression(f"cannot evaluate {ast.unparse(node)}")
+        return _combine(_ARITHMETIC[type(node.op)], self.visit(node.left), self.visit(node.right))
+
+    def visit_Compare(self, node: ast.Compare) -> Value:
+        if len(node.ops) != 1 or type(node.ops[0]) not in _COMPARISON:
+            raise UnsupportedExpression(f"cannot evaluate {ast.unparse(node)}")
+        return _combine(_COMPARISON[type(node.ops[0])], self.visit(node.left), self.visit(node.comparators[0]))
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> Value:
+        value = self.visit(node.values[0])
+        for other in node.values[1:]:
+            value = _combine(_LOGIC[type(node.op)], value, self.visit(other))
+        return value
+
+    def visit_Call(self, node: ast.Call) -> Value:
+        name = ast.unparse(node.func)
+        if name in _ARRAY and len(node.args) == 1 and isinstance(node.args[0], ast.List):
+            return self._array(_ARRAY[name], [self.visit(each) for each in node.args[0].elts])
+        if name == "IF" and len(node.args) in (2, 3):
+            return self._if(*(self.visit(each) for each in node.args))
+        if name == "FILL" and len(node.args) == 2:
+            repeats = ast.unparse(node.args[1]) == "REPEAT"
+            return self._fill(self.visit(node.args[0]), None if repeats else self.visit(node.args[1]))
+        if name == "TIME_SERIES" and len(node.args) == 1:
+            number = self.visit(node.args[0])
             return {slot: _at(number, slot, 0.0) for slot in self._context.grid}
-        raise UnsupportedExpression(f"{self._expression}: unknown function {name}")
+        raise UnsupportedExpression(f"cannot evaluate {ast.unparse(node)}")
 
-    def _array(self, name: str) -> Series:
-        if self.peek() != "[":
-            raise UnsupportedExpression(f"{self._expression}: {name} of one series changes with the range read")
-        self._expect("[")
-        members = [self.binary(0)]
-        while self.peek() == ",":
-            self._next += 1
-            members.append(self.binary(0))
-        self._expect("]")
-        self._expect(")")
-        slots = sorted({slot for member in members for slot in _slots(member)})
+    def _array(self, function: Callable[[Sequence[float]], float], members: Sequence[Value]) -> Value:
         return {
-            slot: _ARRAY[name]([_at(m, slot, 0.0) for m in members if not isinstance(m, dict) or slot in m])
-            for slot in slots
+            slot: function([_at(m, slot, 0.0) for m in members if not isinstance(m, dict) or slot in m])
+            for slot in sorted({slot for member in members for slot in _slots(member)})
         }
 
-    def _if(self) -> Series:
-        condition = self.binary(0)
-        self._expect(",")
-        chosen = self.binary(0)
-        otherwise: Value = {}
-        if self.peek() == ",":
-            self._next += 1
-            otherwise = self.binary(0)
-        self._expect(")")
+    def _if(self, condition: Value, chosen: Value, otherwise: Value | None = None) -> Value:
         if not isinstance(condition, dict):
-            raise UnsupportedExpression(f"{self._expression}: the condition of IF is one number")
+            raise UnsupportedExpression("the condition of IF is one number")
+        other: Value = {} if otherwise is None else otherwise
         result: Series = {}
         for slot, truth in condition.items():
             if truth:
                 result[slot] = _at(chosen, slot, 0.0)
-            elif not isinstance(otherwise, dict) or slot in otherwise:
-                result[slot] = _at(otherwise, slot, 0.0)
+            elif not isinstance(other, dict) or slot in other:
+                result[slot] = _at(other, slot, 0.0)
         return result
 
-    def _fill(self) -> Series:
-        series = self.binary(0)
-        self._expect(",")
-        filler: Value | None = None
-        if self.peek() == "REPEAT":
-            self._next += 1
-        else:
-            filler = self.binary(0)
-        self._expect(")")
+    def _fill(self, series: Value, filler: Value | None) -> Value:
         if not isinstance(series, dict):
-            raise UnsupportedExpression(f"{self._expression}: FILL needs a series")
+            raise UnsupportedExpression("FILL needs a series")
         if not series and not self._context.fill_empty:
             return {}
-        result: Series = {}
-        last: float | None = None
-        for slot in self._context.grid:
-            last = series.get(slot, last)
-            value = series.get(slot, last if filler is None else _at(filler, slot, 0.0))
-            if value is not None:
-                result[slot] = value
+        result = dict(series)
+        for before, slot in pairwise([None, *self._context.grid]):
+            if slot is None or slot in result:
+                continue
+            if filler is not None:
+                result[slot] = _at(filler, slot, 0.0)
+            elif before in result:
+                result[slot] = result[before]
         return result
-
-    def _take(self) -> str:
-        token = self.peek()
-        if token is None:
-            raise UnsupportedExpression(f"{self._expression}: ends too early")
-        self._next += 1
-        return token
-
-    def _expect(self, token: str) -> None:
-        found = self._take()
-        if found != token:
-            raise UnsupportedExpression(f"{self._expression}: expected {token!r}, found {found!r}")

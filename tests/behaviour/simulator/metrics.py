@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tests.behaviour.simulator.metric_math import Context, Series, evaluate
@@ -11,21 +10,13 @@ from tests.behaviour.simulator.metric_math import Context, Series, evaluate
 Key = tuple[str, str, frozenset[tuple[str, str]]]
 
 
-@dataclass
-class _Bucket:
-    visible_at: int
-    values: list[float] = field(default_factory=list)
-
-
-def _statistic(name: str, values: Sequence[float]) -> float:
-    if name == "SampleCount":
-        return float(len(values))
-    if name == "Average":
-        return sum(values) / len(values)
-    functions = {"Maximum": max, "Minimum": min, "Sum": sum}
-    if name not in functions:
-        raise ValueError(f"statistic {name} is not simulated")
-    return float(functions[name](values))
+_STATISTICS: dict[str, Callable[[Sequence[float]], float]] = {
+    "Average": lambda values: sum(values) / len(values),
+    "Maximum": max,
+    "Minimum": min,
+    "SampleCount": len,
+    "Sum": sum,
+}
 
 
 class MetricStore:
@@ -33,24 +24,16 @@ class MetricStore:
 
     def __init__(self, delays: Mapping[str, int]) -> None:
         self._delays = dict(delays)
-        self._series: dict[Key, dict[int, _Bucket]] = {}
+        self._series: dict[Key, dict[int, list[tuple[int, float]]]] = {}
 
-    def put(
-        self,
-        namespace: str,
-        name: str,
-        dimensions: Mapping[str, str],
-        timestamp: int,
-        value: float,
-        *,
-        delay: int | None = None,
-    ) -> None:
-        """Store one sample; ``delay`` defaults to the namespace's."""
-        key = (namespace, name, frozenset(dimensions.items()))
-        visible_at = timestamp + (self._delays.get(namespace, 60) if delay is None else delay)
-        bucket = self._series.setdefault(key, {}).setdefault(timestamp, _Bucket(visible_at))
-        bucket.visible_at = max(bucket.visible_at, visible_at)
-        bucket.values.append(value)
+    def put(self, namespace: str, name: str, dimensions: Mapping[str, str], timestamp: int, value: float) -> None:
+        """Store one sample of a series given by its parts."""
+        self.add((namespace, name, frozenset(dimensions.items())), timestamp, value)
+
+    def add(self, key: Key, timestamp: int, value: float, *, delay: int | None = None) -> None:
+        """Store one sample; ``delay`` defaults to the namespace's, else to a minute."""
+        visible_at = timestamp + (self._delays.get(key[0], 60) if delay is None else delay)
+        self._series.setdefault(key, {}).setdefault(timestamp, []).append((visible_at, value))
 
     def published(self, namespace: str) -> set[tuple[str, frozenset[str]]]:
         """Return (metric name, dimension names) of every series of a namespace."""
@@ -67,13 +50,14 @@ class MetricStore:
             return {}
         result: Series = {}
         for start in grid:
-            values: list[float] = []
-            for timestamp in range(start, start + period, 60):
-                bucket = buckets.get(timestamp)
-                if bucket is not None and bucket.visible_at <= now:
-                    values.extend(bucket.values)
+            values = [
+                value
+                for timestamp in range(start, start + period, 60)
+                for visible_at, value in buckets.get(timestamp, ())
+                if visible_at <= now
+            ]
             if values:
-                result[start] = _statistic(statistic, values)
+                result[start] = _STATISTICS[statistic](values)
         return result
 
     def answer(

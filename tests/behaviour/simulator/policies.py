@@ -1,4 +1,4 @@
-"""Scaling policies: the capacity-based way, in which an alarm acts again every minute and the group picks the victim."""
+"""Scaling policies, the capacity-based way: an alarm acts again every minute, the group picks the victim."""
 
 from __future__ import annotations
 

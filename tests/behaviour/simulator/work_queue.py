@@ -48,7 +48,8 @@ class WorkQueue:
         delay = max(120, self._lag_until - now)
         for metric, value in (("Visible", len(self.visible)), ("NotVisible", self.in_flight)):
             name = f"ApproximateNumberOfMessages{metric}"
-            store.put("AWS/SQS", name, {"QueueName": f"{self.name}.QueueName"}, now, value, delay=delay)
+            dimensions = frozenset({("QueueName", f"{self.name}.QueueName")})
+            store.add(("AWS/SQS", name, dimensions), now, value, delay=delay)
 
     def _asleep(self, now: int) -> bool:
         return now - self._touched >= _AWAKE_SECONDS

@@ -59,7 +59,7 @@ class FakeGroup:
         return next((each for each in self.members if each.instance_id == instance_id), None)
 
     def settle(self) -> None:
-        """Do what the group does by itself: take unprotected members that are too many, replace missing ones."""
+        """Do what the group does by itself: take unprotected surplus members, replace missing ones."""
         if "Terminate" not in self.suspended:
             for member in self.members:
                 takeable = member.lifecycle_state == "InService" and not member.protected
@@ -134,9 +134,7 @@ class FakeAutoScaling:
         members = [group.member(instance_id) for instance_id in ids]
         for instance_id, member in zip(ids, members, strict=True):
             if member is None or member.lifecycle_state not in ("InService", "EnteringStandby", "Standby"):
-                raise refusal(
-                    "ValidationError", f"The instance {instance_id} is not in InService or Standby"
-                )
+                raise refusal("ValidationError", f"The instance {instance_id} is not in InService or Standby")
         for member in members:
             assert member is not None
             member.protected = parameters["ProtectedFromScaleIn"]

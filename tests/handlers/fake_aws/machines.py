@@ -32,7 +32,7 @@ class FakeMachine:
 
 
 class FakeEc2:
-    """The EC2 service. `left_out` are instances that a listing by tag does not return yet, `lost` no listing at all."""
+    """The EC2 service. A listing by tag leaves out `left_out`, and every listing leaves out `lost`."""
 
     def __init__(self) -> None:
         self.machines: dict[str, FakeMachine] = {}

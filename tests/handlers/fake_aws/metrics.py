@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta, timezone
 from typing import Any, TypeAlias
 
@@ -15,7 +15,7 @@ POINTS_PER_PAGE = 100_800
 Identity: TypeAlias = tuple[str, str, frozenset[tuple[str, str]]]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
-_STATISTICS = {
+_STATISTICS: Mapping[str, Callable[[Sequence[float]], float]] = {
     "Average": lambda values: sum(values) / len(values),
     "Maximum": max,
     "Minimum": min,

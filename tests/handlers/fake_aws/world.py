@@ -43,7 +43,7 @@ class FakeQueues:
 
 
 class FakeAws:
-    """An account. `calls` records every call; `before` holds what is to happen just before certain calls."""
+    """An account. `calls` records every call; `before` holds what happens just before each call."""
 
     def __init__(self) -> None:
         self.clock = ManualClock()
@@ -137,8 +137,7 @@ class FakeAws:
         for fault in self.faults:
             if fault.applies_to(call):
                 raise fault.error
-        answer = implementation(call.parameters)
-        return answer
+        return implementation(call.parameters)
 
 
 class _Client:

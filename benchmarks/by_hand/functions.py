@@ -1,0 +1,171 @@
+"""The three functions, with what invokes them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from aws_cdk import CustomResource, Duration, RemovalPolicy, Stack
+from aws_cdk import aws_autoscaling as autoscaling
+from aws_cdk import aws_events as events
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_logs as logs
+from aws_cdk import aws_sns as sns
+from aws_cdk import aws_sqs as sqs
+
+from benchmarks.by_hand.alarms import alarm, group_metric, idle_alarm
+from benchmarks.by_hand.names import FLEET_TAG, NAMESPACE
+
+_HANDLERS = Path(__file__).resolve().parents[2] / "lambda_handlers"
+
+
+def handler(
+    stack: Stack, name: str, environment: dict[str, str], statements: list[iam.PolicyStatement], timeout: Duration
+) -> lambda_.Function:
+    """A function with a log group and a role of its own."""
+    log_group = logs.LogGroup(
+        stack, f"{name}Logs", retention=logs.RetentionDays.ONE_MONTH, removal_policy=RemovalPolicy.DESTROY
+    )
+    write_log = iam.PolicyStatement(
+        actions=["logs:CreateLogStream", "logs:PutLogEvents"], resources=[log_group.log_group_arn]
+    )
+    role = iam.Role(
+        stack,
+        f"{name}Role",
+        assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"),
+        inline_policies={"Handler": iam.PolicyDocument(statements=[write_log, *statements])},
+    )
+    return lambda_.Function(
+        stack,
+        f"{name}Function",
+        description=f"Accelerated fleet: {name}",
+        code=lambda_.Code.from_asset(str(_HANDLERS), exclude=["**/__pycache__", "**/*.pyc"]),
+        handler=f"{name}.index.handler",
+        runtime=lambda_.Runtime.PYTHON_3_13,
+        architecture=lambda_.Architecture.ARM_64,
+        memory_size=256,
+        timeout=timeout,
+        environment=environment,
+        role=role,
+        log_group=log_group,
+        logging_format=lambda_.LoggingFormat.JSON,
+    )
+
+
+def every(stack: Stack, id: str, interval: Duration, function: lambda_.Function) -> None:
+    """Invoke the function at a steady interval, without retries of what the next run repairs."""
+    function.configure_async_invoke(retry_attempts=0, max_event_age=interval)
+    rule = events.CfnRule(
+        stack,
+        id,
+        schedule_expression=events.Schedule.rate(interval).expression_string,
+        state="ENABLED",
+        targets=[events.CfnRule.TargetProperty(id="Handler", arn=function.function_arn)],
+    )
+    may_invoke(stack, f"{id}Permission", function, "events.amazonaws.com", rule.attr_arn)
+
+
+def may_invoke(stack: Stack, id: str, function: lambda_.Function, principal: str, source_arn: str) -> None:
+    """Let one alarm or rule invoke the function."""
+    lambda_.CfnPermission(
+        stack,
+        id,
+        action="lambda:InvokeFunction",
+        function_name=function.function_arn,
+        principal=principal,
+        source_arn=source_arn,
+    )
+
+
+def release(stack: Stack, group: autoscaling.AutoScalingGroup, queue: sqs.Queue, topic: sns.Topic) -> None:
+    """The function that releases idle instances, its schedule and its alarms."""
+    signals = [
+        {"name": "accelerator", "metric": "nvidia_smi_utilization_gpu", "statistic": "Maximum", "idle_below": 5},
+        {"name": "cpu", "metric": "cpu_usage_active", "statistic": "Maximum", "idle_below": 10},
+    ]
+    environment = {
+        "AUTO_SCALING_GROUP_NAME": group.auto_scaling_group_name,
+        "METRICNAMESPACE": NAMESPACE,
+        "METRIC_PERIOD_SECONDS": "60",
+        "WINDOW_SECONDS": "900",
+        "WARM_UP_SECONDS": "600",
+        "SIGNALS": json.dumps(signals),
+        "WATCH_SESSIONS": "true",
+        "MAX_RELEASE_SHARE": "1.0",
+        "HOLD_TAG_KEY": "accelerated-fleet:hold",
+        "SCALE_IN_PROTECTION": "ignore",
+        "QUEUE_URL": queue.queue_url,
+        "MESSAGES_PER_INSTANCE": "4",
+    }
+    reads = ["autoscaling:DescribeAutoScalingGroups", "cloudwatch:GetMetricData", "ec2:DescribeInstances"]
+    statements = [
+        iam.PolicyStatement(actions=[*reads, "ssm:DescribeSessions"], resources=["*"]),
+        iam.PolicyStatement(
+            actions=["autoscaling:TerminateInstanceInAutoScalingGroup"], resources=[group.auto_scaling_group_arn]
+        ),
+        iam.PolicyStatement(actions=["sqs:GetQueueAttributes"], resources=[queue.queue_arn]),
+    ]
+    function = handler(stack, "release_idle", environment, statements, Duration.minutes(5))
+    every(stack, "ReleaseSteady", Duration.minutes(5), function)
+    idle = idle_alarm(stack, group, function)
+    may_invoke(stack, "IdlePermission", function, "lambda.alarms.cloudwatch.amazonaws.com", idle.alarm_arn)
+    unknown = group_metric(group, NAMESPACE, "MembersUnknown", "Minimum", Duration.minutes(5))
+    alarm(stack, "Unknown", unknown, topic, periods=3, datapoints=3)
+    errors = function.metric_errors(period=Duration.minutes(5), statistic="Sum")
+    alarm(stack, "ReleaseErrors", errors, topic, periods=3, datapoints=2)
+
+
+def wake(stack: Stack, group: autoscaling.AutoScalingGroup, queue: sqs.Queue, topic: sns.Topic) -> None:
+    """The function that raises the capacity to what the queue needs."""
+    environment = {
+        "AUTO_SCALING_GROUP_NAME": group.auto_scaling_group_name,
+        "QUEUE_URL": queue.queue_url,
+        "MESSAGES_PER_INSTANCE": "4",
+    }
+    statements = [
+        iam.PolicyStatement(actions=["sqs:GetQueueAttributes"], resources=[queue.queue_arn]),
+        iam.PolicyStatement(actions=["autoscaling:DescribeAutoScalingGroups"], resources=["*"]),
+        iam.PolicyStatement(actions=["autoscaling:SetDesiredCapacity"], resources=[group.auto_scaling_group_arn]),
+    ]
+    function = handler(stack, "wake_on_demand", environment, statements, Duration.seconds(50))
+    every(stack, "WakeEveryMinute", Duration.minutes(1), function)
+    errors = function.metric_errors(period=Duration.minutes(1), statistic="Sum")
+    alarm(stack, "WakeErrors", errors, topic, periods=5, datapoints=3)
+
+
+def cleanup(stack: Stack, group: autoscaling.AutoScalingGroup) -> None:
+    """Frees the instances when the stack is deleted."""
+    statements = [
+        iam.PolicyStatement(
+            actions=["autoscaling:DescribeAutoScalingGroups", "ec2:DescribeInstances"], resources=["*"]
+        ),
+        iam.PolicyStatement(
+            actions=[
+                "autoscaling:SetInstanceProtection",
+                "autoscaling:SuspendProcesses",
+                "autoscaling:TerminateInstanceInAutoScalingGroup",
+                "autoscaling:UpdateAutoScalingGroup",
+            ],
+            resources=[group.auto_scaling_group_arn],
+        ),
+        iam.PolicyStatement(
+            actions=["ec2:ModifyInstanceAttribute", "ec2:TerminateInstances"],
+            resources=["*"],
+            conditions={"StringEquals": {f"aws:ResourceTag/{FLEET_TAG}": stack.stack_name}},
+        ),
+    ]
+    function = handler(stack, "fleet_cleanup", {}, statements, Duration.minutes(15))
+    resource = CustomResource(
+        stack,
+        "Cleanup",
+        service_token=function.function_arn,
+        resource_type="Custom::AcceleratedFleetCleanup",
+        service_timeout=Duration.minutes(50),
+        properties={
+            "AutoScalingGroupName": group.auto_scaling_group_name,
+            "FleetTagKey": FLEET_TAG,
+            "FleetTagValue": stack.stack_name,
+        },
+    )
+    resource.node.add_dependency(group)

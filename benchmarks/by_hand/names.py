@@ -1,0 +1,4 @@
+"""Names that several parts use."""
+
+NAMESPACE = "AcceleratedFleet"
+FLEET_TAG = "accelerated-fleet:id"

@@ -1,0 +1,1 @@
+"""Examples, each a folder with its own application and README."""

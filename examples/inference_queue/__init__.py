@@ -1,0 +1,1 @@
+"""Jobs on a queue, worked on by a GPU fleet that rests at zero."""

@@ -1,0 +1,63 @@
+# Installs the worker as a service: SLOTS loops that each take one job at a time from QUEUE_URL.
+mkdir -p /opt/inference
+cat >/opt/inference/environment <<EOF
+QUEUE_URL=$QUEUE_URL
+AWS_DEFAULT_REGION=$AWS_DEFAULT_REGION
+SLOTS=$SLOTS
+EOF
+
+# The job itself: replace this file. The message's body comes on standard input; exit status 0 means done.
+cat >/opt/inference/job <<'EOF'
+#!/bin/bash
+body=$(cat)
+echo "job of ${#body} bytes on $(nvidia-smi --query-gpu=name,utilization.gpu --format=csv,noheader)"
+EOF
+
+cat >/opt/inference/worker <<'EOF'
+#!/bin/bash
+# A message is deleted only after its job succeeded; one that fails comes back after its visibility timeout and goes to
+# the dead-letter queue after the third try. A job that takes long keeps its message hidden while it runs.
+HIDDEN=300
+
+keep_hidden() {
+  while sleep $((HIDDEN / 2)); do
+    aws sqs change-message-visibility --queue-url "$QUEUE_URL" --receipt-handle "$1" --visibility-timeout $HIDDEN
+  done
+}
+
+field() { python3 -c 'import json, sys; sys.stdout.write(json.load(sys.stdin)["Messages"][0][sys.argv[1]])' "$1"; }
+
+slot() {
+  local message receipt keeper
+  while :; do
+    message=$(aws sqs receive-message --queue-url "$QUEUE_URL" --wait-time-seconds 20 \
+      --visibility-timeout $HIDDEN --output json) || { sleep 5; continue; }
+    [ -n "$message" ] || continue
+    receipt=$(field ReceiptHandle <<<"$message")
+    keep_hidden "$receipt" & keeper=$!
+    field Body <<<"$message" | /opt/inference/job &&
+      aws sqs delete-message --queue-url "$QUEUE_URL" --receipt-handle "$receipt"
+    kill $keeper
+  done
+}
+
+# A node whose GPU cannot be read would fail every job it takes.
+nvidia-smi -L || exit 1
+for _ in $(seq "$SLOTS"); do slot & done
+wait
+EOF
+
+chmod +x /opt/inference/job /opt/inference/worker
+cat >/etc/systemd/system/inference-worker.service <<'EOF'
+[Unit]
+After=network-online.target
+[Service]
+EnvironmentFile=/opt/inference/environment
+ExecStart=/opt/inference/worker
+Restart=always
+RestartSec=30
+[Install]
+WantedBy=multi-user.target
+EOF
+systemctl daemon-reload
+systemctl enable --now inference-worker

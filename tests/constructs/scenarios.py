@@ -1,0 +1,124 @@
+"""The stacks that are snapshotted, linted and checked whole, each in every context that a user's app may have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from types import MappingProxyType
+from typing import Any
+
+from aws_cdk import Duration, Size, Stack
+from aws_cdk import aws_autoscaling as autoscaling
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_sns as sns
+from aws_cdk import aws_sqs as sqs
+from aws_cdk.assertions import Template
+from constructs import Construct
+
+from constructs_lib import (
+    AcceleratedFleet,
+    FleetImage,
+    FleetStorage,
+    IdlePolicy,
+    IdleRelease,
+    IdleSignal,
+    OperatingSystem,
+    Purchase,
+    QueueDemand,
+    Telemetry,
+)
+from tests.support.stacks import fleet, project_context, stack, vpc
+
+
+def queue(scope: Construct) -> sqs.Queue:
+    """A queue as a careful team makes it, so that rule packs have nothing to say about it."""
+    failed = sqs.Queue(scope, "FailedJobs", enforce_ssl=True)
+    return sqs.Queue(
+        scope, "Jobs", enforce_ssl=True, dead_letter_queue=sqs.DeadLetterQueue(queue=failed, max_receive_count=3)
+    )
+
+
+def smallest(scope: Construct) -> AcceleratedFleet:
+    """Only what has no default."""
+    return fleet(scope)
+
+
+def with_queue(scope: Construct) -> AcceleratedFleet:
+    """Default options and a queue: what the README's ten lines give."""
+    return fleet(scope, demand=QueueDemand(queue(scope)))
+
+
+def fullest(scope: Construct) -> AcceleratedFleet:
+    """Every argument given."""
+    network = vpc(scope, zones=3)
+    topic_key = kms.Key(scope, "TopicKey", enable_key_rotation=True)
+    workload = ec2.UserData.for_linux()
+    workload.add_commands("systemctl start inference")
+    return fleet(
+        scope,
+        vpc=network,
+        instance_types=["g6.xlarge", "g5.xlarge", "g4dn.xlarge"],
+        min_capacity=1,
+        vpc_subnets=ec2.SubnetSelection(subnets=network.private_subnets[:2]),
+        image=FleetImage.deep_learning_base(OperatingSystem.UBUNTU_24_04),
+        purchase=Purchase.spot(on_demand_base=1, on_demand_percent=25),
+        demand=QueueDemand(queue(scope), messages_per_instance=4),
+        idle=IdlePolicy(
+            window=Duration.minutes(30),
+            threshold_percent=3,
+            warm_up=Duration.minutes(20),
+            signals=[IdleSignal.ACCELERATOR, IdleSignal.CPU],
+            cpu_threshold_percent=20,
+            max_release_share=0.5,
+        ),
+        telemetry=Telemetry(measurements=["utilization_gpu", "memory_used"], per_accelerator_series=False),
+        storage=FleetStorage(
+            root_volume_size=Size.gibibytes(200), root_volume_iops=4000, root_volume_throughput_mib_s=500
+        ),
+        notifications=sns.Topic(scope, "Alerts", master_key=topic_key, enforce_ssl=True),
+        role=iam.Role(scope, "Role", assumed_by=iam.ServicePrincipal("ec2.amazonaws.com")),
+        security_group=ec2.SecurityGroup(scope, "Instances", vpc=network),
+        user_data=workload,
+        encryption_key=kms.Key(scope, "VolumeKey", enable_key_rotation=True),
+    )
+
+
+def idle_release(scope: Construct) -> IdleRelease:
+    """The release of idle instances for a group that belongs to somebody else."""
+    group = autoscaling.AutoScalingGroup.from_auto_scaling_group_name(scope, "Group", "training-workers")
+    return IdleRelease(scope, "Release", auto_scaling_group=group)
+
+
+SCENARIOS: Mapping[str, Callable[[Construct], Construct]] = {
+    "smallest": smallest,
+    "with_queue": with_queue,
+    "fullest": fullest,
+    "idle_release": idle_release,
+}
+
+
+def _flags_off() -> dict[str, Any]:
+    flags = project_context()
+    return {name: False for name, value in flags.items() if name.startswith("@aws-cdk/") and isinstance(value, bool)}
+
+
+CONTEXTS: Mapping[str, Callable[[], dict[str, Any]]] = {
+    "empty": dict,
+    "project": project_context,
+    "flags_off": _flags_off,
+}
+
+
+def built(scenario: str, context: str = "empty", *, id: str = "Test") -> Stack:
+    """A fresh stack with one scenario in it."""
+    made = stack(id, CONTEXTS[context]())
+    SCENARIOS[scenario](made)
+    return made
+
+
+@cache
+def template(scenario: str, context: str = "empty") -> Mapping[str, Any]:
+    """The template of a scenario; synthesized once and not to be changed."""
+    return MappingProxyType(Template.from_stack(built(scenario, context)).to_json())

@@ -1,0 +1,191 @@
+"""Alarms: what they conclude from a gap, over which window, and that each of them reaches somebody."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from aws_cdk import Duration
+from aws_cdk.assertions import Template
+
+from constructs_lib import IdlePolicy
+from constructs_lib.release.alarms import alarm_periods, idle_alarm
+from constructs_lib.telemetry import FleetMetrics
+from tests.constructs.reading import plain, properties, resources, text
+from tests.constructs.scenarios import SCENARIOS, template
+from tests.support.stacks import fleet_template, stack
+
+ALARM = "AWS::CloudWatch::Alarm"
+FLEETS = [name for name in SCENARIOS if name != "idle_release"]
+DAY = 86_400
+
+
+def alarms(scenario: str) -> dict[str, dict[str, Any]]:
+    return {id: plain(alarm["Properties"]) for id, alarm in resources(template(scenario), ALARM).items()}
+
+
+def periods(alarm: Mapping[str, Any]) -> set[int]:
+    if "Metrics" not in alarm:
+        return {alarm["Period"]}
+    return {each["MetricStat"]["Period"] for each in alarm["Metrics"] if "MetricStat" in each}
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_case_08_every_alarm_says_what_a_gap_means(scenario: str) -> None:
+    made = alarms(scenario)
+    assert len(made) >= 3
+    # "Missing" and "breaching" can alarm on one stale point; a gap is never a reason to act here.
+    assert {alarm.get("TreatMissingData") for alarm in made.values()} == {"notBreaching"}
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_case_08_idle_alarm_fills_no_gap(scenario: str) -> None:
+    (alarm,) = [alarm for id, alarm in alarms(scenario).items() if "IdleAlarm" in id]
+    (expression,) = [each["Expression"] for each in alarm["Metrics"] if "Expression" in each]
+    # A gap in the last branch of IF drops the point; in the middle branch, or in a comparison, it would read as 0.
+    assert expression == "IF(in_service < 1, 100, busiest)"
+    assert (alarm["ComparisonOperator"], alarm["DatapointsToAlarm"]) == (
+        "LessThanThreshold",
+        alarm["EvaluationPeriods"],
+    )
+
+
+@pytest.mark.parametrize("scenario", FLEETS)
+def test_case_06_silence_of_a_running_fleet_has_an_alarm_of_its_own(scenario: str) -> None:
+    made = template(scenario)
+    gap = properties(made, "FleetTelemetryGapAlarm", ALARM)
+    (expression,) = [each["Expression"] for each in gap["Metrics"] if "Expression" in each]
+    # The filler is on the safe side: a gap counts as "no accelerator read", which is what this alarm is for.
+    assert expression == "in_service - FILL(samples, 0)"
+    assert (gap["ComparisonOperator"], gap["Threshold"]) == ("GreaterThanThreshold", 0)
+    assert [text(action) for action in gap["AlarmActions"]] == [text({"Ref": topic_of(scenario)})]
+
+
+@pytest.mark.parametrize(("warm_up", "minutes"), [(0, 10), (10, 10), (15, 15), (60, 60)])
+def test_case_06_gap_alarm_comes_within_fifteen_minutes_or_the_warm_up(warm_up: int, minutes: int) -> None:
+    policy = IdlePolicy(window=Duration.hours(1), warm_up=Duration.minutes(warm_up))
+    gap = properties(fleet_template(idle=policy), "FleetTelemetryGapAlarm", ALARM)
+    assert gap["EvaluationPeriods"] * 60 == minutes * 60
+    assert periods(gap) == {60}
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_case_30_one_result_one_period_no_search(scenario: str) -> None:
+    for alarm in alarms(scenario).values():
+        assert ("MetricName" in alarm) != ("Metrics" in alarm)
+        assert len(periods(alarm)) == 1
+        entries = alarm.get("Metrics", [])
+        assert len(entries) <= 10
+        assert sum(each["ReturnData"] for each in entries) == (1 if entries else 0)
+        assert not [each for each in entries if "SEARCH(" in each.get("Expression", "").upper()]
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_case_30_no_alarm_is_judged_only_once_an_hour(scenario: str) -> None:
+    for alarm in alarms(scenario).values():
+        (period,) = periods(alarm)
+        assert period % 60 == 0
+        assert period * alarm["EvaluationPeriods"] <= DAY
+        assert alarm.get("DatapointsToAlarm", alarm["EvaluationPeriods"]) <= alarm["EvaluationPeriods"]
+
+
+def test_case_30_every_possible_window_is_split_exactly() -> None:
+    for minutes in range(5, 24 * 60 + 1):
+        period, count = alarm_periods(minutes * 60)
+        assert period * count == minutes * 60
+        assert period in (60, 300)
+        # Under five-minute periods a sample that is a few seconds late costs nothing; three of them are a window.
+        assert (period == 300) == (minutes % 5 == 0 and minutes >= 15)
+
+
+WINDOWS = [5, 7, 10, 15, 30, 59, 60, 61, 90, 600, 1021, 1439, 1440]
+
+
+@pytest.fixture(scope="module")
+def idle_alarms() -> dict[int, dict[str, Any]]:
+    test_stack = stack()
+    for minutes in WINDOWS:
+        policy = IdlePolicy(window=Duration.minutes(minutes), threshold_percent=7.5)
+        idle_alarm(test_stack, f"Window{minutes:04}", FleetMetrics("group"), policy)
+    made = resources(Template.from_stack(test_stack).to_json(), ALARM)
+    return {int(id[len("Window") :][:4]): dict(alarm["Properties"]) for id, alarm in made.items()}
+
+
+@pytest.mark.parametrize("minutes", WINDOWS)
+def test_case_30_effective_window_is_the_one_asked_for(idle_alarms: dict[int, dict[str, Any]], minutes: int) -> None:
+    alarm = idle_alarms[minutes]
+    (period,) = periods(alarm)
+    assert period * alarm["EvaluationPeriods"] == minutes * 60
+    assert alarm["DatapointsToAlarm"] == alarm["EvaluationPeriods"]
+    assert alarm["Threshold"] == 7.5
+    assert {each["Period"] for each in alarm["Metrics"] if "Period" in each} <= {period}
+
+
+def test_case_30_handler_judges_over_the_same_window() -> None:
+    made = fleet_template(idle=IdlePolicy(window=Duration.minutes(61)))
+    alarm = properties(made, "FleetReleaseIdleAlarm", ALARM)
+    variables = properties(made, "FleetReleaseHandler", "AWS::Lambda::Function")["Environment"]["Variables"]
+    assert (alarm["EvaluationPeriods"], variables["WINDOW_SECONDS"]) == (61, "3660")
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_case_03_idle_alarm_reads_the_busiest_accelerator(scenario: str) -> None:
+    (alarm,) = [alarm for id, alarm in alarms(scenario).items() if "IdleAlarm" in id]
+    by_id = {each["Id"]: each["MetricStat"] for each in alarm["Metrics"] if "MetricStat" in each}
+    # Case 61: with the average, one busy GPU among forty would read as 2.5 %.
+    assert (by_id["busiest"]["Stat"], by_id["in_service"]["Stat"]) == ("Maximum", "Minimum")
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_every_alarm_has_an_action_and_a_description(scenario: str) -> None:
+    for alarm in alarms(scenario).values():
+        assert len(alarm["AlarmActions"]) == 1
+        assert alarm["AlarmDescription"]
+        assert "ActionsEnabled" not in alarm
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_idle_alarm_may_invoke_the_release_function(scenario: str) -> None:
+    made = template(scenario)
+    (id,) = [id for id in resources(made, ALARM) if "IdleAlarm" in id]
+    (action,) = resources(made, ALARM)[id]["Properties"]["AlarmActions"]
+    permissions = [plain(each["Properties"]) for each in resources(made, "AWS::Lambda::Permission").values()]
+    assert {
+        "Action": "lambda:InvokeFunction",
+        "FunctionName": text(action),
+        "Principal": "lambda.alarms.cloudwatch.amazonaws.com",
+        "SourceArn": text({"Fn::GetAtt": [id, "Arn"]}),
+    } in permissions
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_idle_alarm_is_backed_by_a_steady_schedule(scenario: str) -> None:
+    made = template(scenario)
+    rules = [plain(each["Properties"]) for each in resources(made, "AWS::Events::Rule").values()]
+    (target,) = [rule["Targets"][0]["Arn"] for rule in rules if rule.get("ScheduleExpression") == "rate(5 minutes)"]
+    (action,) = [alarm["AlarmActions"][0] for id, alarm in alarms(scenario).items() if "IdleAlarm" in id]
+    assert target == action
+
+
+@pytest.mark.parametrize("scenario", FLEETS)
+def test_case_43_missing_capacity_is_noticed_within_fifteen_minutes(scenario: str) -> None:
+    shortfall = properties(template(scenario), "FleetCapacityShortfallAlarm", ALARM)
+    (expression,) = [each["Expression"] for each in shortfall["Metrics"] if "Expression" in each]
+    assert expression == "desired - in_service"
+    assert periods(shortfall) == {60}
+    assert shortfall["EvaluationPeriods"] == 15
+
+
+def test_case_35_unknown_for_fifteen_minutes_is_told() -> None:
+    for scenario in SCENARIOS:
+        (alarm,) = [alarm for id, alarm in alarms(scenario).items() if "UnknownAlarm" in id]
+        (period,) = periods(alarm)
+        assert period * alarm["EvaluationPeriods"] == 15 * 60
+        metric = alarm if "MetricName" in alarm else alarm["Metrics"][0]["MetricStat"]["Metric"]
+        assert metric["MetricName"] == "MembersUnknown"
+
+
+def topic_of(scenario: str) -> str:
+    (topic,) = resources(template(scenario), "AWS::SNS::Topic")
+    return topic

@@ -1,0 +1,132 @@
+"""The stack can be deleted in any state, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import pytest
+from aws_cdk import Duration
+
+from tests.constructs.reading import as_list, needs, only, plain, properties, resources, statements
+from tests.constructs.scenarios import CONTEXTS, SCENARIOS, template
+
+FLEETS = [name for name in SCENARIOS if name != "idle_release"]
+CLEAN_UP = "Custom::AcceleratedFleetCleanup"
+HOUR = int(Duration.hours(1).to_seconds())
+# Properties by which CloudFormation would give a resource a fixed physical name.
+NAMES = {
+    "AWS::AutoScaling::AutoScalingGroup": "AutoScalingGroupName",
+    "AWS::CloudWatch::Alarm": "AlarmName",
+    "AWS::EC2::LaunchTemplate": "LaunchTemplateName",
+    "AWS::EC2::SecurityGroup": "GroupName",
+    "AWS::Events::Rule": "Name",
+    "AWS::IAM::InstanceProfile": "InstanceProfileName",
+    "AWS::IAM::ManagedPolicy": "ManagedPolicyName",
+    "AWS::IAM::Role": "RoleName",
+    "AWS::Lambda::Function": "FunctionName",
+    "AWS::Logs::LogGroup": "LogGroupName",
+    "AWS::SNS::Topic": "TopicName",
+    "AWS::SQS::Queue": "QueueName",
+    "AWS::SSM::Parameter": "Name",
+}
+NAMELESS = {
+    "AWS::IAM::Policy",  # its name is a part of the role or user that holds it
+    "AWS::KMS::Key",
+    "AWS::Lambda::EventInvokeConfig",
+    "AWS::Lambda::Permission",
+    "AWS::SNS::TopicPolicy",
+    "AWS::SQS::QueuePolicy",
+    CLEAN_UP,
+}
+
+
+@pytest.mark.parametrize("scenario", FLEETS)
+def test_case_04_clean_up_runs_before_the_group_goes(scenario: str) -> None:
+    made = template(scenario)
+    ((clean_up, _),) = resources(made, CLEAN_UP).items()
+    (group,) = resources(made, "AWS::AutoScaling::AutoScalingGroup")
+    # CloudFormation deletes in the reverse order of dependencies.
+    assert group in made["Resources"][clean_up]["DependsOn"]
+    assert clean_up not in needs(made, group)
+
+
+@pytest.mark.parametrize("context", CONTEXTS)
+@pytest.mark.parametrize("scenario", FLEETS)
+def test_case_41_whatever_clean_up_needs_outlives_it(scenario: str, context: str) -> None:
+    made = template(scenario, context)
+    ((clean_up, resource),) = resources(made, CLEAN_UP).items()
+    outlives = needs(made, clean_up)
+    (function,) = [id for id in resources(made, "AWS::Lambda::Function") if id.startswith("FleetCleanup")]
+    (role,) = [id for id in resources(made, "AWS::IAM::Role") if id.startswith("FleetCleanup")]
+    (logs,) = [id for id in resources(made, "AWS::Logs::LogGroup") if id.startswith("FleetCleanup")]
+    assert {function, role, logs} < outlives
+    # The permissions are part of the role, so no separate policy can go first.
+    assert not [id for id in resources(made, "AWS::IAM::Policy") if id.startswith("FleetCleanup")]
+    assert plain(resource["Properties"]["ServiceToken"]) == plain({"Fn::GetAtt": [function, "Arn"]})
+    assert "VpcConfig" not in made["Resources"][function]["Properties"]
+
+
+@pytest.mark.parametrize("scenario", FLEETS)
+def test_case_41_three_runs_fit_into_the_time_to_answer(scenario: str) -> None:
+    made = template(scenario)
+    longest_run = properties(made, "FleetCleanupHandler", "AWS::Lambda::Function")["Timeout"]
+    answer = int(only(made, CLEAN_UP)["Properties"]["ServiceTimeout"])
+    # Lambda retries a failed asynchronous run twice.
+    assert 3 * longest_run < answer < HOUR
+    assert longest_run <= 900
+    assert not [id for id in resources(made, "AWS::Lambda::EventInvokeConfig") if id.startswith("FleetCleanup")]
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_case_52_every_function_has_a_log_group_that_ends_with_the_stack(scenario: str) -> None:
+    made = template(scenario)
+    functions = resources(made, "AWS::Lambda::Function")
+    assert functions
+    for id, function in functions.items():
+        (group,) = needs(made, id) & resources(made, "AWS::Logs::LogGroup").keys()
+        assert function["Properties"]["LoggingConfig"] == {"LogFormat": "JSON", "LogGroup": {"Ref": group}}
+        assert made["Resources"][group]["Properties"] == {"RetentionInDays": 30}
+        assert made["Resources"][group]["DeletionPolicy"] == "Delete"
+
+
+@pytest.mark.parametrize("context", CONTEXTS)
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_case_52_no_role_can_bring_a_log_group_back(scenario: str, context: str) -> None:
+    made = template(scenario, context)
+    actions = [action for _, each in statements(made) for action in as_list(each["Action"])]
+    assert "logs:PutLogEvents" in actions
+    assert "logs:CreateLogGroup" not in actions
+    for role in resources(made, "AWS::IAM::Role").values():
+        # AWSLambdaBasicExecutionRole would allow it.
+        assert "ManagedPolicyArns" not in role["Properties"]
+
+
+@pytest.mark.parametrize("context", CONTEXTS)
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_case_52_nothing_of_ours_is_retained(scenario: str, context: str) -> None:
+    made = template(scenario, context)
+    kept = {
+        id
+        for id, each in made["Resources"].items()
+        if "Retain" in (each.get("DeletionPolicy", ""), each.get("UpdateReplacePolicy", ""))
+    }
+    # The scenario's own keys are made as the CDK makes them, and are not the fleet's.
+    assert {made["Resources"][id]["Type"] for id in kept} <= {"AWS::KMS::Key"}
+    assert not [id for id in kept if id.startswith(("Fleet", "Release"))]
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_case_52_two_copies_fit_into_one_account(scenario: str) -> None:
+    for id, each in template(scenario)["Resources"].items():
+        if each["Type"] not in NAMELESS:
+            assert NAMES[each["Type"]] not in each.get("Properties", {}), id
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_handlers_run_on_a_pinned_runtime_and_are_not_retried_when_stale(scenario: str) -> None:
+    made = template(scenario)
+    for function in resources(made, "AWS::Lambda::Function").values():
+        assert (function["Properties"]["Runtime"], function["Properties"]["Architectures"]) == ("python3.13", ["arm64"])
+    retries = [plain(each["Properties"]) for each in resources(made, "AWS::Lambda::EventInvokeConfig").values()]
+    assert retries
+    for each in retries:
+        assert each["MaximumRetryAttempts"] == 0
+        assert each["MaximumEventAgeInSeconds"] <= 300

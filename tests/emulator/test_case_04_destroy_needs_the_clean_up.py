@@ -1,0 +1,102 @@
+"""Our own stack with protected members: it cannot be deleted without the clean-up resource, and can be with it."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk.assertions import Template
+from botocore.exceptions import WaiterError
+
+from demo.emulator import ACCOUNT, REGION, Emulator
+from tests.emulator.fleets import WAITER, Fleet
+from tests.support import stacks
+
+pytestmark = [pytest.mark.emulator, pytest.mark.allow_hosts(["127.0.0.1"])]
+
+HANDLERS = stacks.ROOT / "lambda_handlers"
+CLEAN_UP = "Custom::AcceleratedFleetCleanup"
+
+
+@pytest.fixture(scope="module")
+def template(emulator: Emulator) -> dict[str, Any]:
+    """A fleet in the emulator's default VPC, with its handlers where the template looks for them."""
+    subnets = emulator.client("ec2").describe_subnets()["Subnets"][:2]
+    stack = stacks.stack()
+    vpc = ec2.Vpc.from_vpc_attributes(
+        stack,
+        "Vpc",
+        vpc_id=subnets[0]["VpcId"],
+        availability_zones=[subnet["AvailabilityZone"] for subnet in subnets],
+        public_subnet_ids=[subnet["SubnetId"] for subnet in subnets],
+    )
+    stacks.fleet(stack, vpc=vpc)
+    synthesized = dict(Template.from_stack(stack).to_json())
+    _publish_handlers(emulator, synthesized)
+    return synthesized
+
+
+def test_case_04_protected_members_stop_the_deletion_without_the_clean_up(
+    emulator: Emulator, template: dict[str, Any]
+) -> None:
+    unguarded = {k: v for k, v in template["Resources"].items() if v["Type"] != CLEAN_UP}
+    fleet = _deployed(emulator, "WithoutCleanUp", {**template, "Resources": unguarded})
+    members = fleet.grow(2)
+    with pytest.raises(WaiterError):
+        _delete(fleet)
+    (stack,) = emulator.client("cloudformation").describe_stacks(StackName=fleet.stack)["Stacks"]
+    assert stack["StackStatus"] == "DELETE_FAILED"
+    assert sorted(instance["InstanceId"] for instance in fleet.running()) == sorted(members), "they go on billing"
+
+
+def test_case_04_the_clean_up_lets_the_stack_go(emulator: Emulator, template: dict[str, Any]) -> None:
+    fleet = _deployed(emulator, "WithCleanUp", template)
+    fleet.grow(2)
+    assert all(member["ProtectedFromScaleIn"] for member in fleet.group()["Instances"])
+    _delete(fleet)
+    assert fleet.running() == []
+
+
+def _deployed(emulator: Emulator, name: str, template: dict[str, Any]) -> Fleet:
+    cloudformation = emulator.client("cloudformation")
+    cloudformation.create_stack(StackName=name, TemplateBody=json.dumps(template), Capabilities=["CAPABILITY_IAM"])
+    cloudformation.get_waiter("stack_create_complete").wait(StackName=name, WaiterConfig=WAITER)
+    (group,) = [
+        resource["PhysicalResourceId"]
+        for resource in cloudformation.describe_stack_resources(StackName=name)["StackResources"]
+        if resource["ResourceType"] == "AWS::AutoScaling::AutoScalingGroup"
+    ]
+    return Fleet(emulator, name, group)
+
+
+def _delete(fleet: Fleet) -> None:
+    cloudformation = fleet.emulator.client("cloudformation")
+    cloudformation.delete_stack(StackName=fleet.stack)
+    cloudformation.get_waiter("stack_delete_complete").wait(StackName=fleet.stack, WaiterConfig=WAITER)
+
+
+def _publish_handlers(emulator: Emulator, template: dict[str, Any]) -> None:
+    """What ``cdk bootstrap`` and the asset publishing of ``cdk deploy`` leave behind."""
+    emulator.client("ssm").put_parameter(Name="/cdk-bootstrap/hnb659fds/version", Value="30", Type="String")
+    (key,) = {
+        resource["Properties"]["Code"]["S3Key"]
+        for resource in template["Resources"].values()
+        if resource["Type"] == "AWS::Lambda::Function"
+    }
+    bucket = f"cdk-hnb659fds-assets-{ACCOUNT}-{REGION}"
+    s3 = emulator.client("s3")
+    s3.create_bucket(Bucket=bucket)
+    s3.put_object(Bucket=bucket, Key=key, Body=_zipped(HANDLERS))
+
+
+def _zipped(directory: Path) -> bytes:
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as writer:
+        for path in sorted(directory.rglob("*.py")):
+            writer.write(path, path.relative_to(directory))
+    return archive.getvalue()

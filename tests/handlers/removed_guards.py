@@ -1,0 +1,37 @@
+"""Guards taken out: a test of destructive code is worth something only if it fails without them (case 82, 6)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from release_idle import decision, measurement, survey
+from release_idle.decision import State, Verdict
+from release_idle.measurement import Idle
+
+
+def read_unknown_as_idle(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Remove the guard of everything that cannot be read: unknown counts as idle."""
+    judge = decision.judge
+
+    def careless(*args: Any) -> Verdict:
+        verdict = judge(*args)
+        if verdict.state is State.UNKNOWN:
+            return Verdict(state=State.IDLE, reason="guard removed", idle_seconds=0)
+        return verdict
+
+    monkeypatch.setattr(survey, "judge", careless)
+
+
+def read_standing_as_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Remove the guards that come before the signals, and the one for an instance younger than the window."""
+    monkeypatch.setattr(survey, "judge_standing", lambda *args: None)
+    monkeypatch.setattr(decision, "judge_standing", lambda *args: None)
+    examine = measurement.examine
+
+    def careless(*args: Any, **named: Any) -> Any:
+        finding = examine(*args, **named)
+        return Idle(finding.since, True, finding.reason) if isinstance(finding, Idle) else finding
+
+    monkeypatch.setattr(decision, "examine", careless)

@@ -1,0 +1,195 @@
+"""How much of the fleet may go: the minimum, the share, the waiting work, the surplus, the weights."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from release_idle import decision
+from release_idle.release_pass import PassIncomplete
+from release_idle.survey import Surveyor
+from tests.handlers.driving import (
+    GROUP,
+    QUEUE_ENVIRONMENT,
+    SCHEDULED,
+    Release,
+    alarm_event,
+    idle_fleet,
+)
+from tests.handlers.fake_aws import Call, FakeAws, refusal
+
+# ---- case 32 and the floor
+
+
+def test_case_32_a_fleet_at_its_minimum_loses_nobody(aws: FakeAws) -> None:
+    idle_fleet(aws, "i-1", "i-2", min_size=2)
+    summary = Release(aws).run()
+    assert aws.changes() == []
+    assert summary["floor"] == 2
+    assert "minimum is 2" in summary["kept"][0]["reason"]
+
+
+def test_case_32_without_the_floor_aws_would_be_asked(aws: FakeAws, monkeypatch: pytest.MonkeyPatch) -> None:
+    idle_fleet(aws, "i-1", "i-2", min_size=2)
+    monkeypatch.setattr(decision._Ledger, "objection", lambda self, capacity: None)
+    with pytest.raises(PassIncomplete):
+        Release(aws).run()
+    assert len(aws.changes()) == 2
+
+
+def test_case_32_a_refusal_is_reported_and_never_turned_into_a_replacement(aws: FakeAws) -> None:
+    """Somebody raises the minimum between the last reading and the act."""
+    idle_fleet(aws, "i-1")
+    group = aws.autoscaling.groups[GROUP]
+
+    def happen(call: Call) -> None:
+        if call.operation == "TerminateInstanceInAutoScalingGroup":
+            group.min_size = 1
+
+    aws.before.append(happen)
+    release = Release(aws)
+    with pytest.raises(PassIncomplete, match="i-1: termination refused"):
+        release.run()
+    assert len(aws.changes()) == 1
+    assert aws.changes()[0].parameters["ShouldDecrementDesiredCapacity"] is True
+    assert (aws.terminated(), group.replacements) == ([], 0)
+    assert "minSize" in release.lines.documents("verdict")[0]["kept_because"]
+
+
+def test_the_share_bounds_one_pass_and_the_longest_idle_go_first(aws: FakeAws) -> None:
+    idle_fleet(aws, "i-1", "i-2", "i-3")
+    for instance_id, minutes in (("i-1", 40), ("i-2", 50), ("i-3", 35)):
+        aws.publish(instance_id, 95, minutes=1, until=aws.clock.now() - timedelta(minutes=minutes))
+    summary = Release(aws, {"MAX_RELEASE_SHARE": "0.34"}).run()
+    assert summary["released"] == ["i-2", "i-1"]
+    assert "share" in summary["kept"][0]["reason"]
+
+
+def test_a_share_of_one_in_ten_still_frees_one_of_three(aws: FakeAws) -> None:
+    idle_fleet(aws, "i-1", "i-2", "i-3")
+    assert Release(aws, {"MAX_RELEASE_SHARE": "0.1"}).run()["released"] == ["i-1"]
+
+
+# ---- the queue
+
+
+@pytest.mark.parametrize(
+    ("visible", "in_flight", "per_instance", "released"),
+    [
+        (0, 0, "1", ["i-1", "i-2", "i-3"]),
+        (1, 0, "1", ["i-1", "i-2"]),
+        (0, 1, "1", ["i-1", "i-2"]),
+        (1, 1, "1", ["i-1"]),
+        (4, 1, "4", ["i-1"]),
+        (4, 0, "4", ["i-1", "i-2"]),
+        (500, 0, "1", []),
+    ],
+)
+def test_capacity_that_waiting_work_needs_stays(
+    aws: FakeAws, visible: int, in_flight: int, per_instance: str, released: list[str]
+) -> None:
+    idle_fleet(aws, "i-1", "i-2", "i-3")
+    aws.sqs.hold(visible=visible, in_flight=in_flight)
+    summary = Release(aws, {**QUEUE_ENVIRONMENT, "MESSAGES_PER_INSTANCE": per_instance}).run()
+    assert summary["released"] == released
+
+
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        {},
+        {"ApproximateNumberOfMessages": "0"},
+        {"ApproximateNumberOfMessages": "0", "ApproximateNumberOfMessagesNotVisible": "-1"},
+        {"ApproximateNumberOfMessages": "none", "ApproximateNumberOfMessagesNotVisible": "0"},
+    ],
+)
+def test_case_07_a_queue_without_its_counts_is_no_empty_queue(aws: FakeAws, attributes: dict[str, str]) -> None:
+    idle_fleet(aws, "i-1")
+    aws.sqs.attributes = attributes
+    release = Release(aws, QUEUE_ENVIRONMENT)
+    with pytest.raises(PassIncomplete, match="GetQueueAttributes"):
+        release.run()
+    assert aws.changes() == []
+    assert release.verdicts() == {"i-1": "idle"}
+
+
+def test_case_07_a_denied_queue_releases_nobody(aws: FakeAws) -> None:
+    idle_fleet(aws, "i-1")
+    aws.fail("GetQueueAttributes", "AccessDenied")
+    release = Release(aws, QUEUE_ENVIRONMENT)
+    with pytest.raises(PassIncomplete, match="GetQueueAttributes"):
+        release.run()
+    assert aws.changes() == []
+
+
+def test_case_07_without_the_guard_an_unreadable_queue_would_release(
+    aws: FakeAws, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    idle_fleet(aws, "i-1")
+    aws.fail("GetQueueAttributes", "AccessDenied")
+    monkeypatch.setattr(Surveyor, "demand", lambda self: 0)
+    Release(aws, QUEUE_ENVIRONMENT).run()
+    assert aws.terminated() == ["i-1"]
+
+
+# ---- case 33: one decrement for one instance
+
+
+def test_case_33_a_surplus_is_released_without_lowering_the_desired_capacity(aws: FakeAws) -> None:
+    """The maximum was lowered to 2 under four protected members: desired is 2, and four still run."""
+    idle_fleet(aws, "i-1", "i-2", "i-3", "i-4", busy=("i-3", "i-4"), min_size=2, desired=2)
+    summary = Release(aws).run()
+    group = aws.autoscaling.groups[GROUP]
+    assert summary["released"] == ["i-1", "i-2"]
+    assert [call.parameters["ShouldDecrementDesiredCapacity"] for call in aws.changes()] == [False, False]
+    assert (group.desired, group.replacements) == (2, 0)
+
+
+def test_case_33_beyond_the_surplus_each_release_lowers_it(aws: FakeAws) -> None:
+    idle_fleet(aws, "i-1", "i-2", "i-3", desired=2)
+    Release(aws).run()
+    group = aws.autoscaling.groups[GROUP]
+    assert [call.parameters["ShouldDecrementDesiredCapacity"] for call in aws.changes()] == [
+        False,
+        True,
+        True,
+    ]
+    assert (group.desired, group.replacements, aws.terminated()) == (0, 0, ["i-1", "i-2", "i-3"])
+
+
+def test_case_33_two_runs_in_a_row_lower_it_once(aws: FakeAws) -> None:
+    idle_fleet(aws, "i-1", "i-2", "i-3", "i-4", busy=("i-2", "i-3", "i-4"))
+    Release(aws).run(alarm_event())
+    Release(aws).run(SCHEDULED)
+    assert aws.autoscaling.groups[GROUP].desired == 3
+    assert aws.terminated() == ["i-1"]
+
+
+def test_case_33_a_termination_without_an_answer_is_not_sent_twice(aws: FakeAws) -> None:
+    idle_fleet(aws, "i-1")
+    aws.fail("TerminateInstanceInAutoScalingGroup", refusal("InternalFailure", status=500), times=1)
+    release = Release(aws)
+    with pytest.raises(PassIncomplete, match="no clear answer"):
+        release.run()
+    assert len(aws.changes()) == 1
+
+
+def test_case_43_the_one_that_works_stays_while_the_rest_cannot_be_launched(aws: FakeAws) -> None:
+    idle_fleet(aws, "i-1", busy=("i-1",), desired=4)
+    Release(aws).run()
+    assert aws.changes() == []
+
+
+# ---- weights
+
+
+def test_weights_count_as_capacity(aws: FakeAws) -> None:
+    aws.add_group(GROUP, ["i-1", "i-2", "i-3"], min_size=3, desired=8)
+    for member, weight in zip(aws.autoscaling.groups[GROUP].members, (4, 2, 2), strict=True):
+        member.weight = weight
+        aws.publish(member.instance_id, 0)
+    summary = Release(aws).run()
+    # 8 - 4 = 4 may go, then 2 more would leave 2 of the 3 that must stay.
+    assert summary["released"] == ["i-1"]
+    assert aws.autoscaling.groups[GROUP].desired == 4
