@@ -41,7 +41,13 @@ def main(arguments: list[str] | None = None) -> int:
         report.failed(f"{error}\nThe emulator's log is {_RESULTS / 'emulator.log'}")
         return 1
     text = json.dumps(summary, indent=2)
-    (_RESULTS / "summary.json").write_text(text + "\n", encoding="utf-8")
+    written = _RESULTS / "summary.json"
+    written.write_text(text + "\n", encoding="utf-8")
+    report.ending(
+        f"{len(summary['instances_started'])} started, {len(summary['released'])} released, "
+        f"{len(summary['kept'])} kept, {len(summary['resources_left'])} resources left, "
+        f"in {summary['seconds']:.0f} s: {written.relative_to(REPOSITORY)}"
+    )
     if options.json:
         print(text)
     return 0

@@ -32,6 +32,10 @@ class Report:
         """Tell what a reader should know."""
         self._console.print(f"[dim]  {escape(text)}[/]")
 
+    def ending(self, text: str) -> None:
+        """Tell that the whole story came true."""
+        self._console.print(f"\n[bold green]✓[/] [bold]{escape(text)}[/]")
+
     def failed(self, text: str) -> None:
         """Tell why the story ends here."""
         self._console.print(f"\n[bold red]✗[/] {escape(text)}")

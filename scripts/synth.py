@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 _CHECKOUT = Path(__file__).resolve().parent.parent
-_FROM_OUTSIDE = ("AWS_", "CDK_")
+_FROM_OUTSIDE = ("AWS_", "CDK_DEFAULT_", "CDK_CONTEXT_")
 
 
 def main() -> None:

@@ -89,10 +89,7 @@ def _any_nvidia_type() -> list[AcceleratedType]:
 
 
 def _refuse_protected(path: str, group: autoscaling.IAutoScalingGroup) -> None:
-    resource = group.node.default_child if isinstance(group, autoscaling.AutoScalingGroup) else None
-    if not isinstance(resource, autoscaling.CfnAutoScalingGroup):
-        return
-    if resource.new_instances_protected_from_scale_in is True:
+    if isinstance(group, autoscaling.AutoScalingGroup) and group.are_new_instances_protected_from_scale_in():
         cure = "turn that off, since it means 'keep this one' here, or use AcceleratedFleet, which owns its protection"
         rule = "not protect new instances from scale-in"
         got = "new_instances_protected_from_scale_in=True"

@@ -43,9 +43,22 @@ class Window:
     period_seconds: int
 
     @property
+    def length(self) -> timedelta:
+        """How long an instance must have been seen idle."""
+        return self.end - self.start
+
+    @property
     def slack(self) -> timedelta:
-        """How long a series may be silent."""
+        """How long a series may be silent at a time."""
         return timedelta(seconds=TOLERATED_PERIODS * self.period_seconds)
+
+    @property
+    def made_up_from(self) -> datetime:
+        """From when on idle points may make up for silence within the window.
+
+        One slack before it, or a tenth of a long window, in which an agent may restart more than once.
+        """
+        return self.start - max(self.slack, self.length / 10)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,29 +142,31 @@ def span_to_read(signal: Signal, window: Window, now: datetime) -> Span:
     """Return what to read so that the signal can be judged over the window.
 
     One call holds 500 queries and 100,800 points, so 201 points for each query. Where that leaves room, up to
-    one more window before this one is read as well: it changes no verdict, but tells who has been idle
-    longest. A window of more than 201 periods is read in coarser ones, and only for `Maximum`: the maximum of
-    300 s is at or above the threshold exactly if one of its minutes is, while a coarser average or minimum
-    would hide a busy minute, and a sum would change its meaning. Those keep their period and fewer of them go
-    into a call (`Span.queries_per_call`).
+    one more window before this one is read as well: it tells who has been idle longest. A window of more than
+    about 177 periods is read in coarser ones, and only for `Maximum`: the maximum of 300 s is at or above the
+    threshold exactly if one of its minutes is, while a coarser average or minimum would hide a busy minute, and
+    a sum would change its meaning. Those keep their period, and fewer of them go into a call
+    (`Span.queries_per_call`).
     """
-    needed = (now - window.start).total_seconds()
+    needed = (now - window.made_up_from).total_seconds()
     period = window.period_seconds
     if signal.statistic == "Maximum":
         coarser = [p for p in _COARSER_PERIODS if p > period and p % period == 0]
         # One point more than the division gives: the start is moved back to the beginning of a period.
         fitting = [p for p in (period, *coarser) if needed / p + 1 <= _POINTS_PER_QUERY]
         period = fitting[0] if fitting else (period, *coarser)[-1]
-    room = (_POINTS_PER_QUERY - 1) * period - needed
-    earlier = max(0.0, min(room, (window.end - window.start).total_seconds()))
-    return Span(start=_period_start(window.start - timedelta(seconds=earlier), period), end=now, period_seconds=period)
+    fitting_start = now - timedelta(seconds=(_POINTS_PER_QUERY - 1) * period)
+    start = min(window.made_up_from, max(fitting_start, window.start - window.length))
+    return Span(start=_period_start(start, period), end=now, period_seconds=period)
 
 
 def examine(signal: Signal, reading: Reading, window: Window, *, expected_from: datetime, now: datetime) -> Finding:
     """Return what the signal says about an instance that is expected to report from `expected_from` on.
 
     Busy wins over everything: one value at or above the threshold keeps the instance, also a provisional one.
-    Idle needs a complete window. All else is unknown, with what is missing.
+    Idle needs as many idle periods as the window has. A short silence is no reason for alarm, but never counts as
+    idle: work often begins with one, when an agent restarts or a host is too loaded to report. Idle points just
+    before the window make up for it. All else is unknown, with what is missing.
     """
     if isinstance(reading, Unreadable):
         return Unknown(f"{_title(signal)} could not be read: {reading.reason}")
@@ -171,9 +186,13 @@ def examine(signal: Signal, reading: Reading, window: Window, *, expected_from: 
     if silence:
         return Unknown(f"{_title(signal)} {silence}")
     since = _idle_since(points, signal, covers)
-    whole = settled[0] <= window.start + window.slack
-    minutes = (now - since).total_seconds() / 60
-    return Idle(since, whole, f"{_title(signal)} below {signal.idle_below:g} for {minutes:.0f} min")
+    begin = max(since, window.made_up_from + timedelta(seconds=window.period_seconds))
+    seen = covers * len({point.at for point in points if begin <= point.at < window.end})
+    young = expected_from > window.start
+    if seen < window.length and not young:
+        return Unknown(f"{_title(signal)} was seen idle for {_minutes(seen)} of {_minutes(window.length)} min")
+    reason = f"{_title(signal)} below {signal.idle_below:g} for {_minutes(now - since)} min"
+    return Idle(since, seen >= window.length, reason)
 
 
 def _silence(settled: Sequence[datetime], window: Window, begin: datetime, covers: timedelta) -> str | None:
@@ -212,3 +231,7 @@ def _title(signal: Signal) -> str:
 
 def _clock_time(at: datetime) -> str:
     return at.strftime("%Y-%m-%dT%H:%MZ")
+
+
+def _minutes(duration: timedelta) -> str:
+    return f"{duration.total_seconds() / 60:.0f}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.behaviour.edits import scaled_in_by_capacity, with_signals
@@ -89,3 +91,20 @@ def test_case_06_counting_silence_as_idle_would_end_both() -> None:
     world.run(7 * HOUR)
 
     assert len(world.killed_at_work) == 2
+
+
+def test_case_06_utilisation_in_the_other_branch_of_the_expression_would_read_silence_as_zero() -> None:
+    world = World(fleet(), load=_silent_after_an_hour)
+    alarm = world.template.alarm_invoking(world.template.function("release_idle"))
+    swapped = tuple(
+        {**query, "Expression": "IF(in_service >= 1, busiest, 100)"} if "Expression" in query else query
+        for query in alarm.queries
+    )
+    world.alarms["swapped"] = replace(alarm, name="swapped", queries=swapped, actions=dict.fromkeys(alarm.actions, ()))
+    world.states["swapped"] = "OK"
+    world.start(2)
+
+    world.run(3 * HOUR)
+
+    assert world.went_to(alarm, "ALARM") == []
+    assert world.went_to(world.alarms["swapped"], "ALARM") != []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -146,3 +147,24 @@ def test_steady_trickle_keeps_one_instance_and_does_not_flap(fresh: Callable[...
     assert len(world.group.everyone) <= 2
     assert world.workers is not None
     assert world.workers.lost == 0
+
+
+@pytest.mark.parametrize("members", [1, 2, 3])
+def test_case_65_job_taken_by_an_idle_instance_in_the_last_minute_is_not_lost(
+    fresh: Callable[..., World], members: int
+) -> None:
+    """Whoever took the message still looks idle; the queue says that somebody did, not who."""
+    lost = {}
+    for minute in range(_WINDOW, 2 * _WINDOW):
+        world = fresh()
+        world.start(members)
+        world.at(minute, partial(_send_one, world))
+        world.run(4 * _WINDOW)
+        assert world.workers is not None
+        lost[minute] = world.workers.lost
+
+    assert {minute: count for minute, count in lost.items() if count} == {}
+
+
+def _send_one(world: World) -> None:
+    _send(world, 1, minutes=30)

@@ -183,7 +183,10 @@ def test_case_80_spot_pools_are_chosen_by_price_and_depth() -> None:
 def test_case_80_shares_are_explicit(purchase: Purchase, base: int, percent: int) -> None:
     group = group_of(instance_types=["g6.xlarge", "g5.xlarge"], purchase=purchase)
     distribution = group["MixedInstancesPolicy"]["InstancesDistribution"]
-    assert (distribution["OnDemandBaseCapacity"], distribution["OnDemandPercentageAboveBaseCapacity"]) == (base, percent)
+    assert (distribution["OnDemandBaseCapacity"], distribution["OnDemandPercentageAboveBaseCapacity"]) == (
+        base,
+        percent,
+    )
 
 
 def test_case_80_one_spot_type_still_needs_the_mixed_policy() -> None:

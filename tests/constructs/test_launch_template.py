@@ -30,7 +30,7 @@ def image_parameter(made: Mapping[str, Any]) -> str:
     return str(parameter["Default"])
 
 
-# --- the end of an instance --------------------------------------------------------------------------------------------
+# --- the end of an instance -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("scenario", FLEETS)
@@ -52,7 +52,7 @@ def test_case_51_instance_volume_and_interface_carry_the_fleets_tag(scenario: st
     assert (clean_up["FleetTagKey"], clean_up["FleetTagValue"]) == (FLEET_TAG, "Test/TestFleet72ECBEB0")
 
 
-# --- who may come in ---------------------------------------------------------------------------------------------------
+# --- who may come in ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("scenario", FLEETS)
@@ -72,7 +72,7 @@ def test_nobody_holds_a_key_to_the_machines() -> None:
     assert "KeyName" not in data_of(template("fullest"))
 
 
-# --- image -------------------------------------------------------------------------------------------------------------
+# --- image ----------------------------------------------------------------------------------------
 
 OPEN_X86 = "/aws/service/deeplearning/ami/x86_64/base-oss-nvidia-driver-gpu-amazon-linux-2023/latest/ami-id"
 OPEN_ARM = "/aws/service/deeplearning/ami/arm64/base-oss-nvidia-driver-gpu-amazon-linux-2023/latest/ami-id"
@@ -104,9 +104,7 @@ FUTURE = AcceleratedType(
     ],
     ids=lambda value: value if isinstance(value, str) and "/" not in value else "",
 )
-def test_case_64_image_fits_accelerator_and_architecture(
-    instance_type: str | AcceleratedType, parameter: str
-) -> None:
+def test_case_64_image_fits_accelerator_and_architecture(instance_type: str | AcceleratedType, parameter: str) -> None:
     assert image_parameter(fleet_template(instance_types=instance_type)) == parameter
 
 
@@ -180,7 +178,7 @@ def test_case_09_the_template_says_when_the_image_is_settled(image: FleetImage, 
     assert words in group["Metadata"]["AcceleratedFleet"]["Image"]
 
 
-# --- storage -----------------------------------------------------------------------------------------------------------
+# --- storage --------------------------------------------------------------------------------------
 
 
 def test_root_volume_is_encrypted_gp3_of_the_images_size() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
@@ -32,6 +32,12 @@ def allowed(policy: Mapping[str, Any], principal: str) -> dict[str, Any]:
     return dict(statement)
 
 
+def key_policy(made: Mapping[str, Any], topic: str) -> Any:
+    """The policy of the topic's key; None for a topic without one."""
+    key = made["Resources"][topic].get("Properties", {}).get("KmsMasterKeyId")
+    return None if key is None else made["Resources"][key["Fn::GetAtt"][0]]["Properties"]["KeyPolicy"]
+
+
 def topic_policies(made: Mapping[str, Any], topic: str) -> list[Mapping[str, Any]]:
     return [
         each["Properties"]["PolicyDocument"]
@@ -56,9 +62,9 @@ def test_case_23_every_alarm_reaches_its_topic_and_may_use_its_key(scenario: str
         published = allowed(policy, "cloudwatch.amazonaws.com")
         assert published["Action"] == "sns:Publish"
         assert published["Condition"] == OF_THIS_ACCOUNT
-        key = made["Resources"][topic]["Properties"].get("KmsMasterKeyId") if scenario == "fullest" else None
-        if key is not None:
-            used = allowed(made["Resources"][key["Fn::GetAtt"][0]]["Properties"]["KeyPolicy"], "cloudwatch.amazonaws.com")
+        assert (key_policy(made, topic) is not None) == (scenario == "fullest")
+        if scenario == "fullest":
+            used = allowed(key_policy(made, topic), "cloudwatch.amazonaws.com")
             assert used["Action"] == ["kms:Decrypt", "kms:GenerateDataKey*"]
             assert used["Condition"] == OF_THIS_ACCOUNT
 
@@ -67,16 +73,16 @@ def test_case_23_every_alarm_reaches_its_topic_and_may_use_its_key(scenario: str
 @pytest.mark.parametrize("scenario", FLEETS)
 def test_case_23_event_bridge_is_let_in_without_a_condition_that_it_never_meets(scenario: str, context: str) -> None:
     made = template(scenario, context)
-    ((topic, resource),) = resources(made, "AWS::SNS::Topic").items()
+    (topic,) = resources(made, "AWS::SNS::Topic")
     (policy,) = topic_policies(made, topic)
     # "You can't use Condition blocks in Amazon SNS topic policies for EventBridge", EventBridge User Guide.
     published = allowed(policy, "events.amazonaws.com")
     assert (published["Action"], published["Resource"]) == ("sns:Publish", text({"Ref": topic}))
     assert "Condition" not in published
     if scenario == "fullest":
-        # "Adding aws:SourceAccount ... to a KMS policy is not supported for EventBridge-to-encrypted topics", SNS Guide.
-        key = resource["Properties"]["KmsMasterKeyId"]["Fn::GetAtt"][0]
-        used = allowed(made["Resources"][key]["Properties"]["KeyPolicy"], "events.amazonaws.com")
+        # SNS Developer Guide: aws:SourceAccount in the key's policy "is not supported for EventBridge-to-encrypted
+        # topics".
+        used = allowed(key_policy(made, topic), "events.amazonaws.com")
         assert used["Action"] == ["kms:Decrypt", "kms:GenerateDataKey*"]
         assert "Condition" not in used
 
@@ -100,20 +106,18 @@ def test_case_23_an_alias_of_a_customers_key_is_opened_too(shape: str) -> None:
     assert allowed(resource["Properties"]["KeyPolicy"], "cloudwatch.amazonaws.com")
 
 
-@pytest.mark.parametrize("builder", ["fleet", "release"])
-def test_case_23_the_key_that_cloudwatch_may_not_use_is_refused(builder: str) -> None:
+def release(scope: Stack, id: str, *, notifications: sns.ITopic) -> IdleRelease:
+    group = autoscaling.AutoScalingGroup.from_auto_scaling_group_name(scope, "Group", "workers")
+    return IdleRelease(scope, id, auto_scaling_group=group, notifications=notifications)
+
+
+@pytest.mark.parametrize("build", [fleet, release])
+def test_case_23_the_key_that_cloudwatch_may_not_use_is_refused(build: Callable[..., object]) -> None:
     test_stack = stack()
     managed = kms.Alias.from_alias_name(test_stack, "Managed", "alias/aws/sns")
     topic = sns.Topic(test_stack, "Topic", master_key=managed)
     with pytest.raises(ArgumentError, match=r"^Test/Watch: notifications must not be encrypted with .*alias/aws/sns"):
-        if builder == "fleet":
-            fleet(test_stack, "Watch", notifications=topic)
-        else:
-            IdleRelease(test_stack, "Watch", auto_scaling_group=imported_group(test_stack), notifications=topic)
-
-
-def imported_group(scope: Stack) -> autoscaling.IAutoScalingGroup:
-    return autoscaling.AutoScalingGroup.from_auto_scaling_group_name(scope, "Group", "workers")
+        build(test_stack, "Watch", notifications=topic)
 
 
 def test_case_23_an_imported_key_gets_a_warning_with_the_actions_it_must_allow() -> None:
@@ -164,7 +168,7 @@ def test_two_fleets_share_a_topic_and_a_key() -> None:
         assert sids == ["FleetAlarms", "FleetEvents"]
 
 
-# --- case 43: no capacity, no quota ------------------------------------------------------------------------------------
+# --- case 43: no capacity, no quota ---------------------------------------------------------------
 
 
 @pytest.mark.parametrize("scenario", FLEETS)

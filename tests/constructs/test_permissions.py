@@ -156,7 +156,7 @@ def test_every_handler_role_trusts_lambda_alone(scenario: str) -> None:
             assert "ManagedPolicyArns" not in role["Properties"]
 
 
-# --- grants ------------------------------------------------------------------------------------------------------------
+# --- grants ---------------------------------------------------------------------------------------
 
 
 def granted(grant: Callable[[AcceleratedFleet, iam.IGrantable], iam.Grant]) -> list[dict[str, Any]]:
@@ -170,12 +170,9 @@ def granted(grant: Callable[[AcceleratedFleet, iam.IGrantable], iam.Grant]) -> l
 
 
 def test_grant_gives_actions_on_this_group_and_no_other() -> None:
-    assert granted(lambda made, who: made.grant(who, "autoscaling:SuspendProcesses", "autoscaling:ResumeProcesses")) == [
-        {
-            "Effect": "Allow",
-            "Action": ["autoscaling:SuspendProcesses", "autoscaling:ResumeProcesses"],
-            "Resource": THIS_GROUP,
-        }
+    actions = ["autoscaling:SuspendProcesses", "autoscaling:ResumeProcesses"]
+    assert granted(lambda made, who: made.grant(who, *actions)) == [
+        {"Effect": "Allow", "Action": actions, "Resource": THIS_GROUP}
     ]
 
 
@@ -219,7 +216,7 @@ def test_connections_are_those_of_the_instances() -> None:
     assert (rule["CidrIp"], rule["FromPort"], rule["ToPort"]) == ("10.0.0.0/16", 8000, 8000)
 
 
-# --- a role of the user's ----------------------------------------------------------------------------------------------
+# --- a role of the user's -------------------------------------------------------------------------
 
 
 def test_case_21_an_imported_role_that_may_be_changed_gets_a_policy_of_its_own() -> None:

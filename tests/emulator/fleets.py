@@ -32,6 +32,12 @@ class Fleet:
         found = cloudformation.describe_stack_resources(StackName=stack, LogicalResourceId="Group")["StackResources"]
         return cls(emulator, stack, found[0]["PhysicalResourceId"])
 
+    def redeploy(self, **group: Any) -> None:
+        """Update the stack with other properties of the group."""
+        cloudformation = self.emulator.client("cloudformation")
+        cloudformation.update_stack(StackName=self.stack, TemplateBody=json.dumps(_template(self.emulator, group)))
+        cloudformation.get_waiter("stack_update_complete").wait(StackName=self.stack, WaiterConfig=WAITER)
+
     @property
     def autoscaling(self) -> Any:
         return self.emulator.client("autoscaling")
@@ -53,6 +59,12 @@ class Fleet:
         ]
         reservations = self.emulator.client("ec2").describe_instances(Filters=filters)["Reservations"]
         return [instance for reservation in reservations for instance in reservation["Instances"]]
+
+    def volumes(self, instance_id: str) -> list[dict[str, Any]]:
+        """The volumes that are attached to an instance."""
+        filters = [{"Name": "attachment.instance-id", "Values": [instance_id]}]
+        attached: list[dict[str, Any]] = self.emulator.client("ec2").describe_volumes(Filters=filters)["Volumes"]
+        return attached
 
     def grow(self, capacity: int) -> list[str]:
         self.autoscaling.set_desired_capacity(AutoScalingGroupName=self.name, DesiredCapacity=capacity)

@@ -22,9 +22,7 @@ def test_case_82_instances_are_what_the_launch_template_says(fleet: Fleet) -> No
         assert tags["aws:autoscaling:groupName"] == fleet.name
         assert tags["aws:cloudformation:stack-name"] == fleet.stack
         assert instance["ImageId"].startswith("ami-")
-    volumes = fleet.emulator.client("ec2").describe_volumes(
-        Filters=[{"Name": "attachment.instance-id", "Values": [instances[0]["InstanceId"]]}]
-    )["Volumes"]
+    volumes = fleet.volumes(instances[0]["InstanceId"])
     assert {(v["Attachments"][0]["Device"], v["Size"]) for v in volumes} == {("/dev/xvda", 90), ("/dev/xvdb", 10)}
     assert all(volume["Tags"] == [{"Key": "fleet", "Value": "f"}] for volume in volumes)
 
@@ -69,6 +67,7 @@ def test_case_82_a_termination_from_outside_is_replaced(fleet: Fleet) -> None:
     fleet.emulator.client("ec2").terminate_instances(InstanceIds=[only])
     (replacement,) = fleet.members()
     assert replacement != only
+    assert [volume["Size"] for volume in fleet.volumes(only)] == [], "one is deleted with it, one detached"
 
 
 def test_case_82_the_minimum_refuses_a_decrement(fleet: Fleet) -> None:
@@ -116,6 +115,8 @@ def test_case_82_a_group_with_members_is_not_deleted(fleet: Fleet) -> None:
         fleet.autoscaling.delete_auto_scaling_group(AutoScalingGroupName=fleet.name)
     assert refused.value.response["Error"]["Code"] == "ResourceInUse"
     assert fleet.members() == [only]
+    fleet.autoscaling.delete_auto_scaling_group(AutoScalingGroupName=fleet.name, ForceDelete=True)
+    assert fleet.running() == []
 
 
 def test_case_82_suspended_processes_hold(fleet: Fleet) -> None:
@@ -133,10 +134,10 @@ def test_case_82_suspended_processes_hold(fleet: Fleet) -> None:
 
 def test_case_82_only_volumes_that_say_so_survive(fleet: Fleet) -> None:
     (only,) = fleet.grow(1)
-    ec2 = fleet.emulator.client("ec2")
-    attached = ec2.describe_volumes(Filters=[{"Name": "attachment.instance-id", "Values": [only]}])["Volumes"]
+    attached = fleet.volumes(only)
     fleet.terminate(only, decrement=True)
-    left = {volume["VolumeId"]: volume for volume in ec2.describe_volumes()["Volumes"]}
+    everything = fleet.emulator.client("ec2").describe_volumes()["Volumes"]
+    left = {volume["VolumeId"]: volume for volume in everything}
     survivors = [volume for volume in attached if volume["VolumeId"] in left]
     assert [volume["Size"] for volume in survivors] == [10]
     assert left[survivors[0]["VolumeId"]]["State"] == "available"
@@ -161,6 +162,16 @@ def test_case_82_launch_times_move_back_only_when_asked(emulator: Emulator, flee
     before = fleet.running()[0]["LaunchTime"]
     emulator.control("back-date", {"group": fleet.name, "seconds": 1800})
     assert (before - fleet.running()[0]["LaunchTime"]).total_seconds() == 1800
+
+
+def test_case_02_a_deploy_leaves_the_desired_capacity(fleet: Fleet) -> None:
+    members = fleet.grow(3)
+    fleet.redeploy(MaxSize="6")
+    assert (fleet.group()["MaxSize"], fleet.group()["DesiredCapacity"]) == (6, 3)
+    assert fleet.members() == members
+    fleet.protect(*members, protected=False)
+    fleet.redeploy(MaxSize="2")
+    assert len(fleet.members()) == 2, "a maximum below the desired capacity cuts it"
 
 
 def test_case_04_a_stack_with_unprotected_members_is_deleted(emulator: Emulator, fleet: Fleet) -> None:

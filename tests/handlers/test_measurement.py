@@ -25,7 +25,7 @@ from tests.handlers.fake_aws import START
 
 NOW = START
 GPU = Signal(name="gpu", metric="nvidia_smi_utilization_gpu", statistic="Maximum", idle_below=5)
-LONG_AGO = NOW - timedelta(days=1)
+LONG_AGO = NOW - timedelta(days=30)
 
 
 def series(values: dict[int, float], period: int = 60) -> Series:
@@ -58,11 +58,14 @@ def test_the_window_ends_before_the_two_newest_periods() -> None:
     [
         (idle(), Idle, "below 5 for 40 min"),
         (idle(32), Idle, ""),
-        (idle(29), Idle, ""),
+        (idle(31), Unknown, "was seen idle for 29 of 30 min"),
+        (idle(29), Unknown, "was seen idle for 27 of 30 min"),
         (idle(28), Unknown, "from 2026-11-30T11:28Z to 2026-11-30T11:32Z"),
         ({}, Unknown, "has no data"),
         ({1: 0.0}, Unknown, "has no data"),
         (idle(40, last=5), Idle, ""),
+        (idle(32, last=4), Unknown, "was seen idle for 29 of 30 min"),
+        ({**idle(), 33: 95.0, 20: float("nan")}, Unknown, "nan"),
         (idle(40, last=6), Unknown, "no data since 2026-11-30T11:55Z"),
         (idle(40, last=20), Unknown, "no data since"),
         # Provisional points may be absent or there: neither completes the window nor makes a gap.
@@ -71,6 +74,9 @@ def test_the_window_ends_before_the_two_newest_periods() -> None:
         # Three periods between two points are tolerated, four are not.
         ({**idle(40, 20), **idle(17, 1)}, Idle, ""),
         ({**idle(40, 20), **idle(16, 1)}, Unknown, "from 2026-11-30T11:41Z to 2026-11-30T11:44Z"),
+        # A silence counts as idle only when idle points before the window make up for it.
+        ({**idle(40, 20), **idle(18, 1), 33: 95.0}, Unknown, "was seen idle for 29 of 30 min"),
+        ({**idle(40, 20), **idle(18, 1), 34: 95.0}, Idle, ""),
         # One value at the threshold is busy; just below it is not.
         ({**idle(), 15: 5.0}, Busy, "was 5 at 2026-11-30T11:45Z, idle is below 5"),
         ({**idle(), 15: 4.999}, Idle, ""),
@@ -113,7 +119,8 @@ def test_a_reading_that_failed_is_unknown_with_its_reason() -> None:
         (25, 11, Unknown, None),
         # 40 minutes old: the whole window has to be there, from the end of the warm-up on.
         (40, 27, Idle, False),
-        (40, 30, Idle, True),
+        (40, 31, Idle, False),
+        (40, 32, Idle, True),
         (60, 27, Unknown, None),
         # Still warming up when the window ends.
         (11, 3, Idle, False),
@@ -142,6 +149,28 @@ def test_the_order_of_points_and_pages_does_not_matter() -> None:
     assert look(backwards) == look(series(values))
 
 
+def test_case_08_work_that_begins_with_a_silent_agent_is_not_idle() -> None:
+    """Six idle minutes, then the agent restarts and work begins: a window of seven is never full."""
+    for silent_minutes in range(1, 11):
+        values = dict.fromkeys(range(silent_minutes, silent_minutes + 6), 0.0)
+        values.update(dict.fromkeys(range(silent_minutes + 6, 60), 95.0))
+        assert not isinstance(look(series(values), window=7), Idle)
+
+
+def test_a_point_that_comes_twice_counts_once() -> None:
+    twice = Series(series(idle(31)).points * 2, 60)
+    assert look(twice) == look(series(idle(31)))
+    assert isinstance(look(twice), Unknown)
+
+
+def test_a_long_window_bears_a_tenth_of_silence() -> None:
+    """A day of CPU averages in which the agent restarted for two minutes each hour."""
+    day = {ago: 0.0 for ago in range(1, 1600) if ago % 60 not in (0, 1)}
+    assert isinstance(look(series(day), window=1440), Idle)
+    lossy = {ago: 0.0 for ago in range(1, 1600) if ago % 8 not in (0, 1)}
+    assert isinstance(look(series(lossy), window=1440), Unknown)
+
+
 def test_points_from_the_future_prove_nothing() -> None:
     ahead = {-ago: 0.0 for ago in range(1, 40)}
     assert isinstance(look(series(ahead)), Unknown)
@@ -165,10 +194,10 @@ def test_idle_since_is_the_end_of_the_last_busy_period() -> None:
         (240, "Maximum", 300, 482, 500),
         (1440, "Maximum", 900, 2882, 500),
         (10080, "Maximum", 3600, 11999, 500),
-        (240, "Average", 60, 242, 416),
-        (1440, "Average", 60, 1442, 69),
-        (1440, "Minimum", 60, 1442, 69),
-        (1440, "Sum", 60, 1442, 69),
+        (240, "Average", 60, 266, 378),
+        (1440, "Average", 60, 1586, 63),
+        (1440, "Minimum", 60, 1586, 63),
+        (1440, "Sum", 60, 1586, 63),
     ],
 )
 def test_a_call_stays_within_the_points_of_one_page(

@@ -1,37 +1,62 @@
-"""Field case 71: an asset's hash must not differ per machine, nor stay the same when the code has changed."""
+"""Field case 71: an asset's hash must not differ per machine, nor stay the same when the code has changed.
+
+One fleet is synthesized from each place; that every example gives the same from the wheel, ``wheel_synth.py`` checks.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.packaging.building import (
-    CHECKOUT,
-    Assembly,
-    build_editable,
-    build_wheel,
-    copy_sources,
-    synthesize,
-    unpack,
-)
+from tests.packaging.building import CHECKOUT, Assembly, build_editable, copy_sources, synthesize, unpack
+
+_APP = """
+from aws_cdk import Stack
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_sqs as sqs
+
+from constructs_lib import AcceleratedFleet, QueueDemand
+
+
+def build(app):
+    stack = Stack(app, "Stack")
+    vpc = ec2.Vpc.from_vpc_attributes(
+        stack, "Vpc", vpc_id="vpc-1", availability_zones=["us-east-1a"], private_subnet_ids=["subnet-1"]
+    )
+    demand = QueueDemand(sqs.Queue(stack, "Jobs"), messages_per_instance=4)
+    AcceleratedFleet(stack, "Fleet", vpc=vpc, instance_types="g6.xlarge", max_capacity=8, demand=demand)
+"""
+
+
+def fleet_from(library: Path, place: Path) -> Assembly:
+    """Synthesize the fleet with the library found at ``library``, in a folder of its own."""
+    (place / "examples" / "fleet").mkdir(parents=True)
+    (place / "examples" / "__init__.py").touch()
+    (place / "examples" / "fleet" / "app.py").write_text(_APP)
+    return synthesize(place / "examples", place / "out", site_directory=library)["fleet"]
 
 
 @pytest.fixture(scope="module")
-def from_checkout(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Assembly]:
-    return synthesize(CHECKOUT / "examples", tmp_path_factory.mktemp("checkout") / "out")
+def from_checkout(tmp_path_factory: pytest.TempPathFactory) -> Assembly:
+    return fleet_from(CHECKOUT, tmp_path_factory.mktemp("checkout"))
 
 
-def test_case_71_every_example_has_a_template_and_an_asset(from_checkout: dict[str, Assembly]) -> None:
-    assert sorted(from_checkout) == sorted(path.parent.name for path in (CHECKOUT / "examples").glob("*/app.py"))
-    assert all(assembly.templates and assembly.assets for assembly in from_checkout.values())
+def test_case_71_all_functions_share_one_asset(from_checkout: Assembly) -> None:
+    functions = [
+        resource["Properties"]["Code"]["S3Key"]
+        for resource in json.loads(from_checkout.templates["Stack.template.json"])["Resources"].values()
+        if resource["Type"] == "AWS::Lambda::Function"
+    ]
+
+    assert len(functions) == 3
+    assert [f"asset.{key.removesuffix('.zip')}" for key in set(functions)] == from_checkout.assets
 
 
-def test_case_71_other_path_times_modes_and_caches_change_nothing(
-    from_checkout: dict[str, Assembly], tmp_path: Path
-) -> None:
+def test_case_71_other_path_times_modes_and_caches_change_nothing(from_checkout: Assembly, tmp_path: Path) -> None:
     copy = copy_sources(tmp_path / "elsewhere")
     for path in [path for path in copy.rglob("*") if path.is_file()]:
         path.chmod(0o755 if path.suffix == ".py" else 0o600)
@@ -40,23 +65,20 @@ def test_case_71_other_path_times_modes_and_caches_change_nothing(
         (folder / "__pycache__").mkdir()
         (folder / "__pycache__" / "index.cpython-310.pyc").write_bytes(b"left by a run of the tests")
 
-    assert synthesize(copy / "examples", tmp_path / "out") == from_checkout
+    assert fleet_from(copy, tmp_path / "place") == from_checkout
 
 
-def test_case_71_wheel_gives_the_same_bytes(from_checkout: dict[str, Assembly], tmp_path: Path) -> None:
-    sources = copy_sources(tmp_path / "sources")
-    installed = unpack(build_wheel(sources, tmp_path / "dist"), tmp_path / "site-packages")
-    examples = (sources / "examples").rename(tmp_path / "examples")
+def test_case_71_wheel_gives_the_same_bytes(from_checkout: Assembly, wheel: Path, tmp_path: Path) -> None:
+    installed = unpack(wheel, tmp_path / "site-packages")
 
-    assert synthesize(examples, tmp_path / "out", site_directory=installed) == from_checkout
+    assert fleet_from(installed, tmp_path / "place") == from_checkout
 
 
-def test_case_71_editable_install_gives_the_same_bytes(from_checkout: dict[str, Assembly], tmp_path: Path) -> None:
+def test_case_71_editable_install_gives_the_same_bytes(from_checkout: Assembly, tmp_path: Path) -> None:
     sources = copy_sources(tmp_path / "sources")
     installed = unpack(build_editable(sources, tmp_path / "dist"), tmp_path / "site-packages")
-    examples = (sources / "examples").rename(tmp_path / "examples")
 
-    assert synthesize(examples, tmp_path / "out", site_directory=installed) == from_checkout
+    assert fleet_from(installed, tmp_path / "place") == from_checkout
 
 
 def append_a_byte_to_a_handler(handlers: Path) -> None:
@@ -69,13 +91,13 @@ def put_a_table_beside_a_handler(handlers: Path) -> None:
 
 
 @pytest.mark.parametrize("change", [append_a_byte_to_a_handler, put_a_table_beside_a_handler])
-def test_case_71_changed_handlers_change_every_hash(
-    from_checkout: dict[str, Assembly], tmp_path: Path, change: Callable[[Path], None]
+def test_case_71_changed_handlers_change_the_hash(
+    from_checkout: Assembly, tmp_path: Path, change: Callable[[Path], None]
 ) -> None:
     copy = copy_sources(tmp_path / "elsewhere")
     change(copy / "lambda_handlers")
 
-    changed = synthesize(copy / "examples", tmp_path / "out")
+    changed = fleet_from(copy, tmp_path / "place")
 
-    assert changed.keys() == from_checkout.keys()
-    assert all(set(changed[name].assets).isdisjoint(from_checkout[name].assets) for name in changed)
+    assert set(changed.assets).isdisjoint(from_checkout.assets)
+    assert changed.templates != from_checkout.templates

@@ -89,5 +89,4 @@ def fleet_template(
     if queue is not None:
         arguments["demand"] = queue_demand(test_stack, **queue)
     build(test_stack, **arguments)
-    template: dict[str, Any] = Template.from_stack(test_stack).to_json()
-    return template
+    return dict(Template.from_stack(test_stack).to_json())

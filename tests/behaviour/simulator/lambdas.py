@@ -6,6 +6,7 @@ import importlib
 import io
 import json
 import os
+import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
@@ -14,6 +15,9 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
+import boto3
+
+from runtime.clock import SystemClock
 from tests.behaviour.simulator.clients import Account, moment
 from tests.behaviour.simulator.template import Function
 
@@ -69,11 +73,11 @@ def invoke(
     error: Exception | None = None
     started = account.now
     with (
-        patch.dict(os.environ, function.environment, clear=True),
-        patch("boto3.client", lambda service, **_: account.client(service, function.may)),
-        patch("runtime.clock.SystemClock.now", lambda self: clock.now(self)),
-        patch("runtime.clock.SystemClock.sleep", lambda self, seconds: clock.sleep(self, seconds)),
-        patch("urllib.request.urlopen", lambda request, **_: _accept(request.data, answers)),
+        patch.object(os, "environ", dict(function.environment)),
+        patch.object(boto3, "client", lambda service, **_: account.client(service, function.may)),
+        patch.object(SystemClock, "now", lambda self: clock.now(self)),
+        patch.object(SystemClock, "sleep", lambda self, seconds: clock.sleep(self, seconds)),
+        patch.object(urllib.request, "urlopen", lambda request, **_: _accept(request.data, answers)),
         redirect_stdout(output),
         _cold_start(module),
     ):

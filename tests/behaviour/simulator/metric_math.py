@@ -12,6 +12,7 @@ import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 
 Series = dict[int, float]
@@ -62,15 +63,19 @@ class Context:
 
 def evaluate(expression: str, context: Context) -> Series:
     """Return the points of an expression; raise UnsupportedExpression naming what cannot be evaluated."""
-    python = re.sub(r"\bAND\b|&&", " and ", re.sub(r"\bOR\b|\|\|", " or ", expression))
     try:
-        tree = ast.parse(python.strip(), mode="eval")
-        value = _Evaluator(context).visit(tree.body)
+        value = _Evaluator(context).visit(_parse(expression))
     except (SyntaxError, UnsupportedExpression) as error:
         raise UnsupportedExpression(f"{expression}: {error}") from error
     if not isinstance(value, dict):
         raise UnsupportedExpression(f"{expression}: the result is one number, not a time series")
     return value
+
+
+@cache
+def _parse(expression: str) -> ast.expr:
+    python = re.sub(r"\bAND\b|&&", " and ", re.sub(r"\bOR\b|\|\|", " or ", expression))
+    return ast.parse(python.strip(), mode="eval").body
 
 
 def _slots(value: Value) -> Sequence[int]:

@@ -1,0 +1,110 @@
+"""Warnings at synth: what deploys and then disappoints. Their ids are part of the public contract."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from aws_cdk import Stack
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk.assertions import Annotations, Match
+
+from constructs_lib import Purchase, QueueDemand
+from tests.constructs.scenarios import queue
+from tests.support.stacks import fleet, stack, vpc
+
+NO_WAY_UP = (
+    "nothing starts this fleet from zero: give demand=QueueDemand(...), or let something of yours set the desired "
+    "capacity (grant_wake) [ack: @cdk-accelerated-fleet/fleet:NoWayUp]"
+)
+SINGLE_SPOT_POOL = (
+    "all Spot capacity comes from one pool (g6.xlarge in one zone), which AWS can take back at once: add instance "
+    "types, zones, or on_demand_base [ack: @cdk-accelerated-fleet/fleet:SingleSpotPool]"
+)
+ISOLATED = (
+    "subnets without a route to the internet need VPC endpoints, else the agent is silent and no instance is ever "
+    "released: monitoring, ec2, ssm, ssmmessages, s3 (gateway), and those of the services that the workload calls "
+    "[ack: @cdk-accelerated-fleet/fleet:IsolatedSubnets]"
+)
+
+
+def ours(made: Stack) -> list[Any]:
+    """Warnings of the library on the fleet."""
+    found = Annotations.from_stack(made).find_warning("/Test/Fleet", Match.any_value())
+    return [each.entry.data for each in found]
+
+
+def test_a_fleet_that_nothing_wakes() -> None:
+    test_stack = stack()
+    fleet(test_stack)
+    assert ours(test_stack) == [NO_WAY_UP]
+
+
+@pytest.mark.parametrize("how", ["queue", "minimum"])
+def test_no_warning_where_something_starts_it(how: str) -> None:
+    test_stack = stack()
+    if how == "queue":
+        fleet(test_stack, demand=QueueDemand(queue(test_stack)))
+    else:
+        fleet(test_stack, min_capacity=1)
+    assert ours(test_stack) == []
+
+
+@pytest.mark.parametrize(
+    ("zones", "instance_types", "purchase", "expected"),
+    [
+        (1, ["g6.xlarge"], Purchase.spot(), [SINGLE_SPOT_POOL]),
+        (2, ["g6.xlarge"], Purchase.spot(), []),
+        (1, ["g6.xlarge", "g5.xlarge"], Purchase.spot(), []),
+        (1, ["g6.xlarge"], Purchase.on_demand(), []),
+    ],
+    ids=["one pool", "two zones", "two types", "on-demand"],
+)
+def test_case_80_all_spot_in_one_pool(
+    zones: int, instance_types: list[str], purchase: Purchase, expected: list[str]
+) -> None:
+    test_stack = stack()
+    fleet(
+        test_stack,
+        vpc=vpc(test_stack, zones=zones),
+        instance_types=instance_types,
+        purchase=purchase,
+        min_capacity=1,
+    )
+    assert ours(test_stack) == expected
+
+
+def test_case_21_isolated_subnets_need_endpoints() -> None:
+    test_stack = stack()
+    network = ec2.Vpc.from_vpc_attributes(
+        test_stack,
+        "Vpc",
+        vpc_id="vpc-0123456789abcdef0",
+        availability_zones=["us-east-1a", "us-east-1b"],
+        isolated_subnet_ids=["subnet-0123456789abcde00", "subnet-0123456789abcde01"],
+    )
+    fleet(test_stack, vpc=network, min_capacity=1)
+    assert ours(test_stack) == [ISOLATED]
+
+
+def test_case_21_isolated_subnets_that_are_not_used_do_not_matter() -> None:
+    test_stack = stack()
+    network = ec2.Vpc.from_vpc_attributes(
+        test_stack,
+        "Vpc",
+        vpc_id="vpc-0123456789abcdef0",
+        availability_zones=["us-east-1a"],
+        private_subnet_ids=["subnet-0123456789abcde00"],
+        isolated_subnet_ids=["subnet-0123456789abcde01"],
+    )
+    fleet(test_stack, vpc=network, min_capacity=1)
+    assert ours(test_stack) == []
+
+
+def test_a_warning_can_be_acknowledged_by_its_id() -> None:
+    from aws_cdk import Annotations as Notes
+
+    test_stack = stack()
+    made = fleet(test_stack)
+    Notes.of(made).acknowledge_warning("@cdk-accelerated-fleet/fleet:NoWayUp", "a scheduler of ours starts it")
+    assert ours(test_stack) == []

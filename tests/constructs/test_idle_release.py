@@ -1,0 +1,148 @@
+"""``IdleRelease``: the same release for a group that belongs to somebody else."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from aws_cdk import Duration
+from aws_cdk import aws_autoscaling as autoscaling
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk.assertions import Template
+
+from constructs_lib import IdlePolicy, IdleRelease, IdleSignal, QueueDemand
+from constructs_lib.errors import ArgumentError
+from tests.constructs.reading import plain, properties, resources, role_statements
+from tests.constructs.scenarios import queue, template
+from tests.support.stacks import fleet_template, stack, vpc
+
+FUNCTION = "AWS::Lambda::Function"
+
+
+def group(scope: Any, **options: Any) -> autoscaling.AutoScalingGroup:
+    return autoscaling.AutoScalingGroup(
+        scope,
+        "Group",
+        vpc=vpc(scope),
+        launch_template=ec2.LaunchTemplate(
+            scope,
+            "Template",
+            instance_type=ec2.InstanceType("g6.xlarge"),
+            machine_image=ec2.MachineImage.latest_amazon_linux2023(),
+        ),
+        **options,
+    )
+
+
+def settings_of(made: Any, id_begins: str) -> dict[str, Any]:
+    return dict(plain(properties(made, id_begins, FUNCTION)["Environment"]["Variables"]))
+
+
+def test_handler_settings_name_the_group_and_hold_its_protected_members() -> None:
+    settings = settings_of(template("idle_release"), "ReleaseHandler")
+    signals = json.loads(settings.pop("SIGNALS"))
+    assert settings == {
+        "AUTO_SCALING_GROUP_NAME": "training-workers",
+        "METRIC_NAMESPACE": "AcceleratedFleet",
+        "METRIC_PERIOD_SECONDS": "60",
+        "WINDOW_SECONDS": "900",
+        "WARM_UP_SECONDS": "600",
+        "WATCH_SESSIONS": "true",
+        "MAX_RELEASE_SHARE": "1.0",
+        "HOLD_TAG_KEY": "accelerated-fleet:hold",
+        "SCALE_IN_PROTECTION": "hold",
+    }
+    assert signals == [
+        {
+            "name": "accelerator",
+            "metric": "nvidia_smi_utilization_gpu",
+            "statistic": "Maximum",
+            "idle_below": 5.0,
+        },
+        {"name": "cpu", "metric": "cpu_usage_active", "statistic": "Maximum", "idle_below": 10.0},
+    ]
+
+
+def test_a_fleet_ignores_the_protection_that_it_gives_to_every_member() -> None:
+    assert settings_of(template("smallest"), "FleetReleaseHandler")["SCALE_IN_PROTECTION"] == "ignore"
+
+
+def test_release_may_end_members_of_the_named_group_only() -> None:
+    (ends,) = [
+        each
+        for each in role_statements(template("idle_release"), "ReleaseHandlerRole")
+        if each["Action"] == "autoscaling:TerminateInstanceInAutoScalingGroup"
+    ]
+    assert ends["Resource"] == (
+        "arn:<AWS::Partition>:autoscaling:<AWS::Region>:<AWS::AccountId>"
+        ":autoScalingGroup:*:autoScalingGroupName/training-workers"
+    )
+
+
+def test_release_makes_and_changes_no_group() -> None:
+    assert resources(template("idle_release"), "AWS::AutoScaling::AutoScalingGroup") == {}
+
+
+def test_demand_keeps_what_work_needs() -> None:
+    test_stack = stack()
+    IdleRelease(
+        test_stack,
+        "Release",
+        auto_scaling_group=group(test_stack, min_capacity=0, max_capacity=4),
+        demand=QueueDemand(queue(test_stack), messages_per_instance=3),
+    )
+    settings = settings_of(Template.from_stack(test_stack).to_json(), "ReleaseHandler")
+    assert (settings["QUEUE_URL"], settings["MESSAGES_PER_INSTANCE"]) == ("<Jobs>", "3")
+
+
+def test_a_group_that_protects_every_new_instance_is_refused() -> None:
+    test_stack = stack()
+    protected = group(test_stack, new_instances_protected_from_scale_in=True)
+    message = r"^Test/Release: auto_scaling_group must not protect new instances from scale-in, got .*; turn that off"
+    with pytest.raises(ArgumentError, match=message):
+        IdleRelease(test_stack, "Release", auto_scaling_group=protected)
+
+
+def test_parts_are_exposed() -> None:
+    test_stack = stack()
+    release = IdleRelease(test_stack, "Release", auto_scaling_group=group(test_stack))
+    assert release.release_function.node.path == "Test/Release/Release/Handler/Function"
+    assert release.idle_alarm.node.path == "Test/Release/Release/IdleAlarm"
+    assert release.notifications.node.path == "Test/Release/Notifications"
+
+
+# --- case 68: a person or the CPU at work ---------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("signals", "sessions", "names"),
+    [
+        (None, "true", ["accelerator", "cpu"]),
+        ([IdleSignal.ACCELERATOR], "false", ["accelerator"]),
+        ([IdleSignal.SESSIONS, IdleSignal.ACCELERATOR], "true", ["accelerator"]),
+        ([IdleSignal.ACCELERATOR, IdleSignal.CPU], "false", ["accelerator", "cpu"]),
+    ],
+    ids=["default keeps for both", "accelerator only", "sessions", "cpu"],
+)
+def test_case_68_what_counts_as_use_can_be_chosen(
+    signals: list[IdleSignal] | None, sessions: str, names: list[str]
+) -> None:
+    made = fleet_template(idle=IdlePolicy(signals=signals))
+    settings = settings_of(made, "FleetReleaseHandler")
+    assert settings["WATCH_SESSIONS"] == sessions
+    assert [signal["name"] for signal in json.loads(settings["SIGNALS"])] == names
+
+
+def test_policy_reaches_the_handler_unchanged() -> None:
+    policy = IdlePolicy(
+        window=Duration.hours(2),
+        threshold_percent=12.5,
+        warm_up=Duration.minutes(45),
+        cpu_threshold_percent=33,
+        max_release_share=0.25,
+    )
+    settings = settings_of(fleet_template(idle=policy), "FleetReleaseHandler")
+    assert (settings["WINDOW_SECONDS"], settings["WARM_UP_SECONDS"]) == ("7200", "2700")
+    assert settings["MAX_RELEASE_SHARE"] == "0.25"
+    assert [signal["idle_below"] for signal in json.loads(settings["SIGNALS"])] == [12.5, 33.0]
