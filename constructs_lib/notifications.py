@@ -47,7 +47,8 @@ def _open_key(scope: Construct, key: kms.IKey) -> None:
     if "alias/aws/" in key.key_arn:
         rule = "not be encrypted with the AWS-managed key alias/aws/sns, which CloudWatch may not use"
         cure = "give the topic a key of your own or none"
-        raise ArgumentError(complaint(scope.node.path, "notifications", rule, key.key_arn, cure))
+        alias = key.key_arn.rpartition(":")[2]
+        raise ArgumentError(complaint(scope.node.path, "notifications", rule, alias, cure))
     use = _statements(["kms:Decrypt", "kms:GenerateDataKey*"], "*")
     added = [key.add_to_resource_policy(statement).statement_added for statement in use]
     if not all(added):

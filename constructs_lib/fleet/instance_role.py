@@ -41,12 +41,23 @@ def instance_role(scope: Construct, id: str, given: iam.IRole | None, agent_para
         acknowledge_wildcard(role, "*", _REASON)
         return role
     for statement in statements:
-        if not given.add_to_principal_policy(statement).statement_added:
+        if not _was_added(given, given.add_to_principal_policy(statement)):
             rule = "be one that the fleet may add permissions to"
             cure = "import it with mutable=True, or leave it out for a role of the fleet's own"
             raise ArgumentError(complaint(scope.node.path, "role", rule, given, cure))
     acknowledge_wildcard(given, "*", _REASON)
     return given
+
+
+def _was_added(role: iam.IRole, result: iam.AddToPrincipalPolicyResult) -> bool:
+    """Whether the statement is in a policy now.
+
+    An imported role that may not be changed also says ``statement_added``, so that callers need not care; here an agent
+    would stay silent for ever. Only the policy in which the statement landed tells the truth.
+    """
+    if isinstance(role, (iam.Role, iam.LazyRole)):
+        return result.statement_added
+    return result.statement_added and isinstance(result.policy_dependable, iam.Policy)
 
 
 def _statements(agent_parameter_arn: str) -> list[iam.PolicyStatement]:
