@@ -28,7 +28,7 @@ _NUMBER_TOKEN = b"\xfb\xff"
 def complaint(where: str, parameter: str, rule: str, value: object, cure: str) -> str:
     """Write an error message: ``<where>: <parameter> must <rule>, got <value>; <cure>``.
 
-    A number that only a deploy settles is shown as "a token": its value at synth would mislead.
+    A value that only a deploy settles is shown as "a token": its value at synth would mislead.
     """
     shown = "a token" if _is_token(value) else repr(value)
     if len(shown) > _LONGEST_VALUE:

@@ -14,6 +14,9 @@ from constructs_lib.telemetry import FleetMetrics
 _MINUTE = Duration.minutes(1)
 _SHORTEST_GAP_MINUTES = 10
 _SHORTFALL_MINUTES = 15
+# The group's own metrics arrive one or two minutes late; an alarm that wanted the newest minutes too might never have
+# them.
+_LATE_MINUTES = 2
 
 
 def telemetry_gap_alarm(
@@ -22,15 +25,17 @@ def telemetry_gap_alarm(
     """There is capacity, but no accelerator has reported for 10 minutes, or for the warm-up if that is longer.
 
     In metric math a missing side of a subtraction reads as 0, so a silent group yields its capacity, which is above
-    zero, while one sample an instance and minute brings the result to zero or below. It watches what the idle alarm
-    cannot see: silence that the release handler rightly treats as "busy" may be a broken driver that bills for days.
+    zero, while one sample an instance and minute brings the result to zero or below. FILL would harm: it has a value
+    also for the minute of which nothing is known yet, and that value would be "all is well". The alarm watches what the
+    idle alarm cannot see: silence that the release handler rightly keeps may be a broken driver that bills for days.
     """
+    minutes = max(_SHORTEST_GAP_MINUTES, warm_up_seconds // 60)
     alarm = cloudwatch.Alarm(
         scope,
         id,
         alarm_description="Instances are in service but no accelerator reports: driver, agent or permissions.",
         metric=cloudwatch.MathExpression(
-            expression="in_service - FILL(samples, 0)",
+            expression="in_service - samples",
             using_metrics={
                 "in_service": metrics.in_service_instances(period=_MINUTE),
                 "samples": metrics.accelerator_samples(period=_MINUTE),
@@ -40,7 +45,8 @@ def telemetry_gap_alarm(
         ),
         comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD,
         threshold=0,
-        evaluation_periods=max(_SHORTEST_GAP_MINUTES, warm_up_seconds // 60),
+        evaluation_periods=minutes + _LATE_MINUTES,
+        datapoints_to_alarm=minutes,
         treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
     )
     alarm.add_alarm_action(AlarmAction(notifications.topic_arn))
@@ -66,7 +72,8 @@ def capacity_shortfall_alarm(
         ),
         comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD,
         threshold=0,
-        evaluation_periods=_SHORTFALL_MINUTES,
+        evaluation_periods=_SHORTFALL_MINUTES + _LATE_MINUTES,
+        datapoints_to_alarm=_SHORTFALL_MINUTES,
         treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
     )
     alarm.add_alarm_action(AlarmAction(notifications.topic_arn))

@@ -73,6 +73,24 @@ def unknown_members_alarm(scope: Construct, id: str, metrics: FleetMetrics) -> c
     )
 
 
+def stalled_work_alarm(scope: Construct, id: str, metrics: FleetMetrics) -> cloudwatch.Alarm:
+    """For half an hour instances have been idle although work waits for them or is said to be in flight."""
+    return cloudwatch.Alarm(
+        scope,
+        id,
+        alarm_description=(
+            "Instances idle although work waits: the worker takes no jobs, a job can never be done (is there a "
+            "dead-letter queue?), or an instance takes more jobs at a time than the demand says."
+        ),
+        metric=metrics.members_idle_despite_work(period=Duration.minutes(5), statistic="Minimum"),
+        comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
+        threshold=1,
+        evaluation_periods=6,
+        datapoints_to_alarm=6,
+        treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
+    )
+
+
 def errors_alarm(scope: Construct, id: str, function: lambda_.Function) -> cloudwatch.Alarm:
     """Two of three release passes failed: idle instances may be billing."""
     return cloudwatch.Alarm(

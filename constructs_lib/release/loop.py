@@ -17,7 +17,7 @@ from constructs import Construct
 from constructs_lib.acknowledgement import acknowledge_wildcard
 from constructs_lib.handlers import HandlerFunction, ScheduleTrigger
 from constructs_lib.notifications import AlarmAction
-from constructs_lib.release.alarms import errors_alarm, idle_alarm, unknown_members_alarm
+from constructs_lib.release.alarms import errors_alarm, idle_alarm, stalled_work_alarm, unknown_members_alarm
 from constructs_lib.release.policy import IdlePolicy, IdleSignal
 from constructs_lib.scaling import Demand
 from constructs_lib.telemetry import AcceleratorKind, FleetMetrics, names
@@ -60,9 +60,13 @@ class ReleaseLoop(Construct):
         self._handler = self._build_handler(auto_scaling_group, environment, policy, demand)
         ScheduleTrigger(self, "Steady", function=self.function, interval=_INTERVAL)
         self.idle_alarm = self._build_trigger(metrics, policy)
-        self.unknown_alarm = unknown_members_alarm(self, "UnknownAlarm", metrics)
-        self.errors_alarm = errors_alarm(self, "ErrorsAlarm", self.function)
-        for alarm in (self.unknown_alarm, self.errors_alarm):
+        alarms = [
+            unknown_members_alarm(self, "UnknownAlarm", metrics),
+            errors_alarm(self, "ErrorsAlarm", self.function),
+        ]
+        if demand is not None:
+            alarms.append(stalled_work_alarm(self, "StalledWorkAlarm", metrics))
+        for alarm in alarms:
             alarm.add_alarm_action(AlarmAction(notifications.topic_arn))
 
     @property

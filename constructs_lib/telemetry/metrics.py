@@ -101,6 +101,12 @@ class FleetMetrics:
         """Members that the release handler could not judge. Default: maximum over five minutes."""
         return self._of_pass(names.MEMBERS_UNKNOWN, "Unknown", period, statistic, label)
 
+    def members_idle_despite_work(
+        self, *, period: Duration | None = None, statistic: str = "Maximum", label: str | None = None
+    ) -> cloudwatch.Metric:
+        """Idle members that stay because work waits for them. Default: maximum over five minutes."""
+        return self._of_pass(names.MEMBERS_IDLE_DESPITE_WORK, "Idle despite work", period, statistic, label)
+
     def instances_released(
         self, *, period: Duration | None = None, statistic: str = "Sum", label: str | None = None
     ) -> cloudwatch.Metric:

@@ -76,11 +76,16 @@ class Member:
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """What a member is and why. `idle_seconds` is how long it has surely been idle, None if it is not."""
+    """What a member is and why.
+
+    `idle_seconds` is how long it has surely been idle, None if it is not. `at_work` says that a signal shows use: a
+    member that is busy only because somebody is logged in may have no work.
+    """
 
     state: State
     reason: str
     idle_seconds: int | None = None
+    at_work: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,22 +100,28 @@ class Release:
 class Plan:
     """Who goes, in order, and why each other idle member stays.
 
-    `floor` is the capacity that must remain, None when that is unknown.
+    `floor` is the capacity that must remain, None when that is unknown. `kept_for_work` are the idle members that stay
+    because work waits for them.
     """
 
     releases: tuple[Release, ...]
     spared: Mapping[str, str]
+    kept_for_work: tuple[str, ...]
     floor: int | None
 
 
 @dataclass(frozen=True, kw_only=True)
 class CapacityLimits:
-    """The group's sizes, and the capacity that waiting work needs: 0 for a fleet without a queue, None when
-    the queue could not be read."""
+    """The group's sizes and what its work needs.
+
+    `demand` is the capacity that waiting and running work needs: 0 for a fleet without a queue, None when the queue
+    could not be read. `at_work` is the capacity that is seen working.
+    """
 
     min_size: int
     desired: int
     demand: int | None
+    at_work: int
 
 
 def judge(member: Member, readings: Mapping[str, Reading], policy: IdlePolicy, now: datetime) -> Verdict:
@@ -159,23 +170,34 @@ def plan_release(
 ) -> Plan:
     """Return which idle members to release, longest idle first and then by instance id.
 
-    What stays can always hold the group's minimum (members in service and on their way into it) and the
-    waiting work (members in service only: one that still boots serves nobody). A member without a verdict is
-    not a candidate.
+    What stays always holds the group's minimum (members in service and on their way into it). While less capacity is
+    seen at work than the queue's messages need, no idle member goes at all: a message in flight does not say who holds
+    it, and the newest minutes of a metric are not known yet, so any of them may have taken it just now. A member
+    without a verdict is not a candidate.
     """
     idle = [member for member in members if _is_idle(verdicts.get(member.instance_id))]
     if limits.demand is None:
         return Plan(
             releases=(),
             spared={member.instance_id: "the queue could not be read" for member in idle},
+            kept_for_work=(),
             floor=None,
+        )
+    if limits.at_work < limits.demand:
+        why = (
+            f"work needs a capacity of {limits.demand}, {limits.at_work} are seen at work: any may have just taken some"
+        )
+        return Plan(
+            releases=(),
+            spared={member.instance_id: why for member in idle},
+            kept_for_work=tuple(member.instance_id for member in idle),
+            floor=max(limits.min_size, limits.demand),
         )
     serving = [member for member in members if member.lifecycle_state == "InService"]
     ledger = _Ledger(
         min_size=limits.min_size,
         demand=limits.demand,
         desired=limits.desired,
-        serving=sum(member.capacity for member in serving),
         active=sum(member.capacity for member in members if is_active(member.lifecycle_state)),
         releases_left=math.ceil(max_release_share * len(serving)),
     )
@@ -187,7 +209,18 @@ def plan_release(
         else:
             decrement = ledger.release(member.capacity)
             releases.append(Release(instance_id=member.instance_id, decrement=decrement))
-    return Plan(releases=tuple(releases), spared=spared, floor=ledger.floor)
+    return Plan(releases=tuple(releases), spared=spared, kept_for_work=(), floor=ledger.floor)
+
+
+def capacity_at_work(members: Sequence[Member], verdicts: Mapping[str, Verdict]) -> int:
+    """Return the capacity of the members in service that are seen at work."""
+    return sum(
+        member.capacity
+        for member in members
+        if member.lifecycle_state == "InService"
+        and member.instance_id in verdicts
+        and verdicts[member.instance_id].at_work
+    )
 
 
 def is_active(lifecycle_state: str) -> bool:
@@ -202,7 +235,6 @@ class _Ledger:
     min_size: int
     demand: int
     desired: int
-    serving: int
     active: int
     releases_left: int
 
@@ -212,8 +244,6 @@ class _Ledger:
 
     def objection(self, capacity: int) -> str | None:
         """Return why a member of this capacity has to stay, or None."""
-        if self.serving - capacity < self.demand:
-            return f"waiting work needs a capacity of {self.demand}, {self.serving} are in service"
         if self.active - capacity < self.min_size:
             return f"the minimum is {self.min_size}, {self.active} are there"
         if not self._is_surplus(capacity) and self.desired - capacity < self.floor:
@@ -225,7 +255,6 @@ class _Ledger:
     def release(self, capacity: int) -> bool:
         """Take a member of this capacity out; return whether the desired capacity falls with it."""
         decrement = not self._is_surplus(capacity)
-        self.serving -= capacity
         self.active -= capacity
         self.releases_left -= 1
         if decrement:
@@ -265,7 +294,7 @@ def _judge_signals(member: Member, readings: Mapping[str, Reading], policy: Idle
             return Verdict(state=State.UNKNOWN, reason=f"{signal.name} was not read")
         finding = examine(signal, reading, window, expected_from=warm_from, now=now)
         if isinstance(finding, Busy):
-            return Verdict(state=State.BUSY, reason=finding.reason)
+            return Verdict(state=State.BUSY, reason=finding.reason, at_work=True)
         if isinstance(finding, Unknown):
             return Verdict(state=State.UNKNOWN, reason=finding.reason)
         idle.append(finding)

@@ -163,8 +163,8 @@ def span_to_read(signal: Signal, window: Window, now: datetime) -> Span:
 def examine(signal: Signal, reading: Reading, window: Window, *, expected_from: datetime, now: datetime) -> Finding:
     """Return what the signal says about an instance that is expected to report from `expected_from` on.
 
-    Busy wins over everything: one value at or above the threshold keeps the instance, also a provisional one.
-    Idle needs as many idle periods as the window has. A short silence is no reason for alarm, but never counts as
+    One value at or above the threshold means busy, also a provisional one, unless the series has ended since: what an
+    instance does that fell silent is unknown, however busy it was. Idle needs as many idle periods as the window has. A short silence is no reason for alarm, but never counts as
     idle: work often begins with one, when an agent restarts or a host is too loaded to report. Idle points just
     before the window make up for it. All else is unknown, with what is missing.
     """
@@ -176,7 +176,10 @@ def examine(signal: Signal, reading: Reading, window: Window, *, expected_from: 
     busy = [point for point in recent if point.value >= signal.idle_below]
     if busy:
         value, at = busy[-1].value, busy[-1].at
-        return Busy(f"{_title(signal)} was {value:g} at {_clock_time(at)}, idle is below {signal.idle_below:g}")
+        was = f"{_title(signal)} was {value:g} at {_clock_time(at)}"
+        if _has_ended(points[-1].at, window, covers):
+            return Unknown(f"{was} and has had no data since {_clock_time(points[-1].at + covers)}")
+        return Busy(f"{was}, idle is below {signal.idle_below:g}")
     # Nothing that a fleet measures is negative; tools write -1 for "not available", and that is no idleness.
     nonsense = [point for point in recent if not math.isfinite(point.value) or point.value < 0]
     if nonsense:
@@ -201,15 +204,22 @@ def _silence(settled: Sequence[datetime], window: Window, begin: datetime, cover
         return f"has no data from {_clock_time(window.start)} to {_clock_time(window.end)}"
     if settled[0] > begin + window.slack:
         return f"has no data from {_clock_time(begin)} to {_clock_time(settled[0])}"
-    # A coarse point says that there was data somewhere in its period; the doubt is given to it, so that
-    # reading in coarser periods asks for no more than "no period empty".
-    tolerated = window.slack + covers - timedelta(seconds=window.period_seconds)
     for before, after in pairwise(settled):
-        if after - before > tolerated:
+        if after - before > _tolerated(window, covers):
             return f"has no data from {_clock_time(before + covers)} to {_clock_time(after)}"
-    if settled[-1] + tolerated < window.end:
+    if _has_ended(settled[-1], window, covers):
         return f"has had no data since {_clock_time(settled[-1] + covers)}"
     return None
+
+
+def _has_ended(newest: datetime, window: Window, covers: timedelta) -> bool:
+    return newest + _tolerated(window, covers) < window.end
+
+
+def _tolerated(window: Window, covers: timedelta) -> timedelta:
+    # A coarse point says that there was data somewhere in its period; the doubt is given to it, so that
+    # reading in coarser periods asks for no more than "no period empty".
+    return window.slack + covers - timedelta(seconds=window.period_seconds)
 
 
 def _idle_since(points: Sequence[Point], signal: Signal, covers: timedelta) -> datetime:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from release_idle.decision import CapacityLimits, Plan, plan_release
+from release_idle.decision import CapacityLimits, Plan, capacity_at_work, plan_release
 from release_idle.measurement import PROVISIONAL_PERIODS
 from release_idle.report import PassReport
 from release_idle.survey import Survey, Surveyor
@@ -75,11 +75,18 @@ class ReleasePass:
         report.failures += [f"{each}: {why}" for each, why in outcome.failed.items()]
 
     def _plan(self, group: Group, survey: Survey, report: PassReport) -> Plan:
-        limits = CapacityLimits(min_size=group.min_size, desired=group.desired_capacity, demand=self.surveyor.demand())
+        # Of the members that are not looked at again, the first reading still tells who works.
+        report.verdicts.update(survey.verdicts)
+        limits = CapacityLimits(
+            min_size=group.min_size,
+            desired=group.desired_capacity,
+            demand=self.surveyor.demand(),
+            at_work=capacity_at_work(survey.members, report.verdicts),
+        )
         share = self.surveyor.settings.policy.max_release_share
         plan = plan_release(survey.members, survey.verdicts, limits, share)
-        report.verdicts.update(survey.verdicts)
         report.spared.update(plan.spared)
+        report.kept_for_work.update(plan.kept_for_work)
         report.floor = plan.floor
         return plan
 

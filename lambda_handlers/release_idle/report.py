@@ -15,14 +15,16 @@ from runtime.structured_log import Json, StructuredLog
 class PassReport:
     """The account of one pass, filled as it goes on.
 
-    `spared` says why an idle member stays, `floor` is the capacity that has to stay (None: not known, or not
-    asked for), and `failures` are the reads and acts that did not succeed.
+    `spared` says why an idle member stays and `kept_for_work` which of them stay because work waits, `floor` is the
+    capacity that has to stay (None: not known, or not asked for), and `failures` are the reads and acts that did not
+    succeed.
     """
 
     group_name: str
     dry_run: bool
     verdicts: dict[str, Verdict] = field(default_factory=dict)
     spared: dict[str, str] = field(default_factory=dict)
+    kept_for_work: set[str] = field(default_factory=set)
     released: list[str] = field(default_factory=list)
     would_release: list[str] = field(default_factory=list)
     floor: int | None = None
@@ -50,6 +52,7 @@ class PassReport:
             "MembersBusy": counted[State.BUSY],
             "MembersIdle": counted[State.IDLE],
             "MembersUnknown": counted[State.UNKNOWN],
+            "MembersIdleDespiteWork": len(self.kept_for_work),
             "InstancesReleased": len(self.released),
         }
         dimensions = {"AutoScalingGroupName": self.group_name}

@@ -143,6 +143,7 @@ WITHOUT_RANGE = {
     ("AcceleratedFleet", "purchase"): "checked when it is made",
     ("AcceleratedFleet", "security_group"): "any group",
     ("AcceleratedFleet", "storage"): "checked when it is made",
+    ("AcceleratedFleet", "vpc"): "any VPC; one without subnets is refused under vpc_subnets",
     ("IdleRelease", "demand"): "checked when it is made",
     ("IdleRelease", "idle"): "checked when it is made",
     ("QueueDemand", "queue"): "any queue",
@@ -188,7 +189,7 @@ FLEET = [
     fleet_row("instance_types", RANGE, "g99.xlarge", "the catalog", error=UnknownInstanceTypeError),
     fleet_row("instance_types", RANGE, ec2.InstanceType("g6.99xlarge"), "the catalog", got="'g6.99xlarge'",
               error=UnknownInstanceTypeError),
-    fleet_row("instance_types", RANGE, Aws.STACK_NAME, "the catalog", got="'${Token[", error=UnknownInstanceTypeError),
+    fleet_row("instance_types", RANGE, Aws.STACK_NAME, "the catalog", got="a token", error=UnknownInstanceTypeError),
     fleet_row("instance_types", RANGE, "m7i.large", "with an accelerator", error=UnsupportedInstanceTypeError),
     fleet_row("instance_types", RANGE, "trn1.2xlarge", "that this version can measure", got="['trn1.2xlarge (neuron)']",
               error=UnsupportedInstanceTypeError),
@@ -234,7 +235,8 @@ FLEET = [
               got="'power_draw'", beside={"instance_types": "g6f.large"}),
     fleet_row("storage", TYPE, Size.gibibytes(200), "be of type FleetStorage", got="<aws_cdk.Size object"),
     fleet_row("notifications", TYPE, "arn:aws:sns:us-east-1:1:x", "be an sns.ITopic"),
-    fleet_row("notifications", RANGE, _unreachable_topic, "not be encrypted with the AWS-managed key", got="'alias/aws/sns'"),
+    fleet_row("notifications", RANGE, _unreachable_topic, "not be encrypted with the AWS-managed key",
+              got="'alias/aws/sns'"),
     fleet_row("role", TYPE, "arn:aws:iam::111122223333:role/gpu", "be an iam.IRole"),
     fleet_row("role", RANGE, _immutable_role, "be one that the fleet may add permissions to", got="<"),
     fleet_row("security_group", TYPE, "sg-0123456789abcdef0", "be an ec2.ISecurityGroup"),
@@ -423,8 +425,8 @@ def test_wrong_value_is_refused_in_our_own_python(row: Row) -> None:
 def parameters(owner: str) -> list[str]:
     """What a user can pass, besides the two arguments of every construct."""
     constructor = OWNERS[owner][0]
-    # The metaclass of the CDK's classes hides their signature.
-    function = constructor.__init__ if isinstance(constructor, type) else constructor
+    # The metaclass of the CDK's classes hides the signature of their constructors.
+    function = vars(constructor)["__init__"] if isinstance(constructor, type) else constructor
     return [name for name in inspect.signature(function).parameters if name not in ("self", "scope", "id")]
 
 
