@@ -164,9 +164,10 @@ def examine(signal: Signal, reading: Reading, window: Window, *, expected_from: 
     """Return what the signal says about an instance that is expected to report from `expected_from` on.
 
     One value at or above the threshold means busy, also a provisional one, unless the series has ended since: what an
-    instance does that fell silent is unknown, however busy it was. Idle needs as many idle periods as the window has. A short silence is no reason for alarm, but never counts as
-    idle: work often begins with one, when an agent restarts or a host is too loaded to report. Idle points just
-    before the window make up for it. All else is unknown, with what is missing.
+    instance does that fell silent is unknown, however busy it was. Idle needs as many idle periods as the window has.
+    A short silence is no reason for alarm, but never counts as idle: work often begins with one, when an agent restarts
+    or a host is too loaded to report. Idle points just before the window make up for it. All else is unknown, with what
+    is missing.
     """
     if isinstance(reading, Unreadable):
         return Unknown(f"{_title(signal)} could not be read: {reading.reason}")

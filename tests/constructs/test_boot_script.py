@@ -21,8 +21,8 @@ BASH = "/bin/bash"
 AGENT_CTL = "/opt/aws/amazon-cloudwatch-agent/bin/amazon-cloudwatch-agent-ctl"
 ETC = "/etc/accelerated-fleet"
 PARAMETER = "<FleetAgentConfiguration>"
-# Time passes only when the script sleeps. A probe that hangs costs its whole limit; since it runs in a subshell, which has
-# a clock of its own, the next sleep accounts for it.
+# Time passes only when the script sleeps. A probe that hangs costs its whole limit; since it runs in a subshell, which
+# has a clock of its own, the next sleep accounts for it.
 CLOCK = """
 pass() { SECONDS=$((SECONDS + $1)); echo "pass $1" >>"$RECORD"; }
 sleep() {

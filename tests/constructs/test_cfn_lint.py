@@ -6,10 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
-from aws_cdk import App, Stack
+from aws_cdk import App, CfnResource, Stack
 from cfnlint import api  # type: ignore[import-untyped]
 
 from tests.constructs.scenarios import CONTEXTS, SCENARIOS, template
+from tests.support.stacks import fleet, stack
 
 # The CDK writes each dependency out, also one that a reference in the same resource implies (W3005).
 LINT = {"regions": ["us-east-1", "eu-central-1"], "ignore_checks": ["W3005"]}
@@ -30,16 +31,29 @@ def test_cfn_lint_is_applied() -> None:
     assert [each.rule.id for each in api.lint(json.dumps(broken), config=LINT)] == ["E3002"]
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS)
-def test_cdk_template_validation_finds_nothing(scenario: str) -> None:
-    # With the project's flags its findings are errors, which fail the synth.
-    app = App(context=CONTEXTS["project"]())
-    SCENARIOS[scenario](Stack(app, "Test"))
+def validated(app: App) -> list[tuple[str, str]]:
+    """What the CDK's own validation reports, besides the warnings that constructs give."""
     report = json.loads(Path(app.synth().directory, "validation-report.json").read_text())
-    found = [
+    return [
         (each["pluginName"], violation["ruleName"])
         for each in report["pluginReports"]
         for violation in each["violations"]
-        if each["pluginName"] != "Annotations"
+        if each["pluginName"] != "Construct Annotations"
     ]
-    assert found == []
+
+
+@pytest.mark.parametrize("scenario", ["fullest", "idle_release"])
+def test_cdk_template_validation_finds_nothing(scenario: str) -> None:
+    app = App(context=CONTEXTS["project"]())
+    SCENARIOS[scenario](Stack(app, "Test"))
+    assert validated(app) == []
+
+
+def test_cdk_template_validation_is_applied() -> None:
+    test_stack = stack()
+    group = fleet(test_stack).node.default_child
+    assert isinstance(group, CfnResource)
+    group.add_property_override("MaxSizes", "8")
+    app = test_stack.node.root
+    assert isinstance(app, App)
+    assert [rule for _, rule in validated(app)] == ["F3002"]

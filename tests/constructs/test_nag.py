@@ -33,5 +33,5 @@ def test_no_finding(scenario: str, context: str) -> None:
 def test_the_pack_is_applied() -> None:
     app = App()
     sqs.Queue(Stack(app, "Test"), "Plain")
-    with pytest.raises(RuntimeError, match="Validation failed"):
+    with pytest.raises(RuntimeError, match="AwsSolutions-SQS3"):
         synthesized(app)

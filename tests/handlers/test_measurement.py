@@ -86,8 +86,12 @@ def test_the_window_ends_before_the_two_newest_periods() -> None:
         # Busy before the window is not busy now.
         ({**idle(), 33: 95.0}, Idle, "for 32 min"),
         ({**idle(), 32: 95.0}, Busy, ""),
-        # Busy in an otherwise broken window is still busy, not unknown.
-        ({20: 95.0}, Busy, ""),
+        # Busy in an otherwise broken window is still busy, but not once the series has ended: silence is unknown, and
+        # an unknown that lasts is told.
+        ({20: 95.0, 3: 0.0}, Busy, "was 95"),
+        ({20: 95.0}, Unknown, "was 95 at 2026-11-30T11:40Z and has had no data since 2026-11-30T11:41Z"),
+        ({20: 95.0, 6: 0.0}, Unknown, "no data since 2026-11-30T11:55Z"),
+        ({20: 95.0, 5: 0.0}, Busy, ""),
         ({**idle(), 10: float("nan"), 12: 95.0}, Busy, ""),
         ({**idle(), 10: float("nan")}, Unknown, "nan"),
         ({**idle(), 10: -1.0}, Unknown, "-1"),

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from release_idle import decision
+from release_idle import decision, release_pass
 from release_idle.release_pass import PassIncomplete
 from release_idle.survey import Surveyor
 from tests.handlers.driving import (
@@ -75,24 +75,47 @@ def test_a_share_of_one_in_ten_still_frees_one_of_three(aws: FakeAws) -> None:
 
 
 @pytest.mark.parametrize(
-    ("visible", "in_flight", "per_instance", "released"),
+    ("at_work", "visible", "in_flight", "per_instance", "released"),
     [
-        (0, 0, "1", ["i-1", "i-2", "i-3"]),
-        (1, 0, "1", ["i-1", "i-2"]),
-        (0, 1, "1", ["i-1", "i-2"]),
-        (1, 1, "1", ["i-1"]),
-        (4, 1, "4", ["i-1"]),
-        (4, 0, "4", ["i-1", "i-2"]),
-        (500, 0, "1", []),
+        ((), 0, 0, "1", ["i-1", "i-2", "i-3"]),
+        # Nobody is seen at work, so any of them may have taken the message a moment ago.
+        ((), 1, 0, "1", []),
+        ((), 0, 1, "1", []),
+        (("i-1",), 0, 1, "1", ["i-2", "i-3"]),
+        (("i-1",), 1, 1, "1", []),
+        (("i-1", "i-2"), 1, 1, "1", ["i-3"]),
+        # One instance works on four messages at a time; the fifth is somebody else's.
+        (("i-1",), 0, 4, "4", ["i-2", "i-3"]),
+        (("i-1",), 1, 4, "4", []),
+        (("i-1",), 500, 1, "1", []),
     ],
 )
-def test_capacity_that_waiting_work_needs_stays(
-    aws: FakeAws, visible: int, in_flight: int, per_instance: str, released: list[str]
+def test_case_65_idle_members_stay_until_all_work_is_seen(
+    aws: FakeAws, at_work: tuple[str, ...], visible: int, in_flight: int, per_instance: str, released: list[str]
 ) -> None:
-    idle_fleet(aws, "i-1", "i-2", "i-3")
+    idle_fleet(aws, "i-1", "i-2", "i-3", busy=at_work)
     aws.sqs.hold(visible=visible, in_flight=in_flight)
-    summary = Release(aws, {**QUEUE_ENVIRONMENT, "MESSAGES_PER_INSTANCE": per_instance}).run()
-    assert summary["released"] == released
+    release = Release(aws, {**QUEUE_ENVIRONMENT, "MESSAGES_PER_INSTANCE": per_instance})
+    assert release.run()["released"] == released
+    (metrics,) = release.lines.metrics()
+    assert metrics["MembersIdleDespiteWork"] == (0 if released else 3 - len(at_work))
+
+
+def test_case_65_a_session_is_no_work(aws: FakeAws) -> None:
+    """Somebody is logged in on one member; the message in flight is on the other, which looks idle still."""
+    idle_fleet(aws, "i-1", "i-2")
+    aws.ssm.active.append("i-1")
+    aws.sqs.hold(visible=0, in_flight=1)
+    assert Release(aws, {**QUEUE_ENVIRONMENT, "WATCH_SESSIONS": "true"}).run()["released"] == []
+
+
+def test_case_65_without_the_rule_the_member_with_the_job_would_go(
+    aws: FakeAws, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    idle_fleet(aws, "i-1", "i-2")
+    aws.sqs.hold(visible=0, in_flight=1)
+    monkeypatch.setattr(release_pass, "capacity_at_work", lambda members, verdicts: 10**6)
+    assert Release(aws, QUEUE_ENVIRONMENT).run()["released"] != []
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from release_idle.decision import (
     Plan,
     State,
     Verdict,
+    capacity_at_work,
     judge,
     plan_release,
 )
@@ -71,11 +72,13 @@ def fleets(draw: st.DrawFn) -> tuple[list[Member], dict[str, Verdict], CapacityL
     for each in members:
         state = draw(states) if each.lifecycle_state == "InService" else State.LEAVING
         idle_seconds = draw(st.integers(1800, 1810)) if state is State.IDLE else None
-        verdicts[each.instance_id] = Verdict(state=state, reason="", idle_seconds=idle_seconds)
+        at_work = state is State.BUSY and draw(st.booleans())
+        verdicts[each.instance_id] = Verdict(state=state, reason="", idle_seconds=idle_seconds, at_work=at_work)
     limits = CapacityLimits(
         min_size=draw(st.integers(0, 10)),
         desired=draw(st.integers(0, 30)),
         demand=draw(st.one_of(st.none(), st.integers(0, 10))),
+        at_work=capacity_at_work(members, verdicts),
     )
     return members, verdicts, limits, draw(st.floats(0.01, 1))
 
@@ -110,6 +113,7 @@ def test_case_32_what_stays_holds_the_minimum_and_the_waiting_work(
     elif plan.releases:
         assert capacity_of(members, plan, "InService", "Pending", "Pending:Wait") >= limits.min_size
         assert capacity_of(members, plan, "InService") >= limits.demand
+        assert limits.at_work >= limits.demand
         lowered = sum(
             m.capacity for m in members for r in plan.releases if r.instance_id == m.instance_id and r.decrement
         )
@@ -240,15 +244,16 @@ def test_a_member_that_still_boots_does_not_stand_in_for_one_that_serves() -> No
     """One message in flight: it may be on the idle-looking member in service, never on the pending one."""
     members = [member("i-1"), member("i-2", "Pending")]
     verdicts = {"i-1": Verdict(state=State.IDLE, reason="", idle_seconds=1800)}
-    plan = plan_release(members, verdicts, CapacityLimits(min_size=0, desired=2, demand=1), 1)
+    plan = plan_release(members, verdicts, CapacityLimits(min_size=0, desired=2, demand=1, at_work=0), 1)
     assert plan.releases == ()
-    assert "waiting work" in plan.spared["i-1"]
+    assert plan.kept_for_work == ("i-1",)
+    assert plan.spared["i-1"].startswith("work needs a capacity of 1, 0 are seen at work")
 
 
 def test_a_desired_capacity_below_the_waiting_work_is_not_lowered_further() -> None:
     """Work has just arrived and the wake function has not raised the group yet."""
     members = [member("i-1"), member("i-2", capacity=2)]
     verdicts = {"i-2": Verdict(state=State.IDLE, reason="", idle_seconds=1800)}
-    plan = plan_release(members, verdicts, CapacityLimits(min_size=1, desired=2, demand=1), 1)
+    plan = plan_release(members, verdicts, CapacityLimits(min_size=1, desired=2, demand=1, at_work=1), 1)
     assert plan.releases == ()
     assert plan.spared["i-2"] == "the desired capacity is 2 and must not fall below 1"

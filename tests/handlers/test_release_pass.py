@@ -63,6 +63,7 @@ def test_every_verdict_is_one_line_and_the_pass_one_metric_line(aws: FakeAws) ->
         "MembersBusy": (1, "Count"),
         "MembersIdle": (1, "Count"),
         "MembersUnknown": (0, "Count"),
+        "MembersIdleDespiteWork": (0, "Count"),
         "InstancesReleased": (1, "Count"),
     }
     assert all(
