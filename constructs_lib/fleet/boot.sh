@@ -25,26 +25,31 @@ accelerated_fleet_install_agent() {
   return 1
 }
 
+accelerated_fleet_load() {
+  local attempt
+  for attempt in 1 2 3 4 5; do
+    "$AGENT_CTL" -a fetch-config -m ec2 -s -c "$1" && return 0
+    sleep $((attempt * 5))
+  done
+  accelerated_fleet_say "the CloudWatch agent refuses $1"
+  return 1
+}
+
 accelerated_fleet_start_agent() {
-  local source="$AGENT_CONFIG"
+  local source="$AGENT_CONFIG" fallback="file:$FALLBACK_CONFIG"
   export ACCELERATOR_READY=yes
   if accelerated_fleet_wait_for_driver; then
     accelerated_fleet_say "the driver answers"
   else
     ACCELERATOR_READY=no
-    source="file:$FALLBACK_CONFIG"
+    source="$fallback"
     accelerated_fleet_say "the accelerator cannot be read: '$DRIVER_PROBE' gave nothing within $DRIVER_TIMEOUT s; reporting the host only"
   fi
   accelerated_fleet_install_agent || { accelerated_fleet_say "the CloudWatch agent cannot be installed"; return 1; }
   # The Deep Learning images bring an agent service of their own, which would fight over the same configuration.
   systemctl disable --now dlami-cloudwatch-agent@minimal dlami-cloudwatch-agent@partial dlami-cloudwatch-agent@all >/dev/null 2>&1 || true
-  local attempt
-  for attempt in 1 2 3 4 5; do
-    "$AGENT_CTL" -a fetch-config -m ec2 -s -c "$source" && return 0
-    sleep $((attempt * 5))
-  done
-  accelerated_fleet_say "the CloudWatch agent refuses $source"
-  return 1
+  # One section that the agent refuses is enough for it to report nothing at all, so the host's alone come last.
+  accelerated_fleet_load "$source" || { [ "$source" != "$fallback" ] && accelerated_fleet_load "$fallback"; }
 }
 
 accelerated_fleet_start_agent

@@ -8,6 +8,7 @@ from aws_cdk import aws_ec2 as ec2
 
 from constructs_lib.catalog import AcceleratedType, lookup
 from constructs_lib.errors import ArgumentError, UnsupportedInstanceTypeError
+from constructs_lib.telemetry import kind_of
 from constructs_lib.validation import complaint
 
 _PARAMETER = "instance_types"
@@ -21,7 +22,8 @@ def accelerated_types(where: str, given: InstanceTypes) -> tuple[AcceleratedType
     Raises:
         ArgumentError: nothing given, a duplicate, or something that names no instance type.
         UnknownInstanceTypeError: a type that the catalogue does not have.
-        UnsupportedInstanceTypeError: a type without accelerator, or types that differ in CPU architecture or driver.
+        UnsupportedInstanceTypeError: a type that is withdrawn, has no accelerator or one of a kind not supported yet, or
+            types that differ in CPU architecture, accelerator kind or driver.
     """
     entries = [given] if isinstance(given, (str, ec2.InstanceType, AcceleratedType)) else given
     if not isinstance(entries, (list, tuple)) or not entries:
@@ -33,6 +35,7 @@ def accelerated_types(where: str, given: InstanceTypes) -> tuple[AcceleratedType
         cure = "remove the repetition: the order of the list is the order of preference"
         raise ArgumentError(complaint(where, _PARAMETER, "name each type once", names, cure))
     _check_one(where, "CPU architecture", {each.name: each.architecture for each in types})
+    kind_of(types, where=where)
     _check_one(where, "kernel driver", {each.name: each.driver for each in types})
     return types
 
@@ -42,11 +45,20 @@ def _facts(where: str, entry: object) -> AcceleratedType:
         case AcceleratedType():
             return entry
         case ec2.InstanceType():
-            return lookup(entry.to_string(), where=where, parameter=_PARAMETER)
+            return _offered(where, entry.to_string())
         case str():
-            return lookup(entry, where=where, parameter=_PARAMETER)
+            return _offered(where, entry)
     rule = "hold names, ec2.InstanceType or AcceleratedType"
     raise ArgumentError(complaint(where, _PARAMETER, rule, entry, 'write for example "g6.xlarge"'))
+
+
+def _offered(where: str, name: str) -> AcceleratedType:
+    """The catalogue also remembers types that AWS has withdrawn."""
+    facts = lookup(name, where=where, parameter=_PARAMETER)
+    if facts.status == "retired":
+        cure = "choose a current type, for example 'g6.xlarge'"
+        raise UnsupportedInstanceTypeError(complaint(where, _PARAMETER, "still be offered by AWS", name, cure))
+    return facts
 
 
 def _check_one(where: str, what: str, by_type: Mapping[str, str | None]) -> None:

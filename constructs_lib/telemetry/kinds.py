@@ -104,7 +104,8 @@ NVIDIA = AcceleratorKind(
         Measurement("clocks_current_video"),
     ),
     # Listing, not `--version`: the tool is on every image, also where there is no GPU (field case 76).
-    driver_probe=("nvidia-smi", "-L"),
+    # By its full path, because the agent looks nowhere else when it starts, and does not start without it.
+    driver_probe=("/usr/bin/nvidia-smi", "-L"),
 )
 
 _KINDS = {kind.name: kind for kind in (NVIDIA,)}

@@ -1,1 +1,1 @@
-"""Makes a fleet deletable in any state: a custom resource, created after the group and deleted first."""
+"""Makes a fleet deletable in any state: asked by a custom resource, and by the event of a stack that is going."""

@@ -12,7 +12,7 @@ from botocore.exceptions import ClientError
 from fleet_cleanup.request import FleetIdentity
 from runtime.aws_errors import error_code
 from runtime.group import Group
-from runtime.group_reader import GroupReader, read_group
+from runtime.group_reader import GroupReader, GroupsPage, read_group
 from runtime.patience import Patience
 
 _IDS_PER_PROTECTION_CALL = 50
@@ -50,6 +50,10 @@ class Flag(TypedDict):
 
 class AutoScalingClient(GroupReader, Protocol):
     """The Auto Scaling calls of the clean-up."""
+
+    def describe_auto_scaling_groups(
+        self, *, AutoScalingGroupNames: Sequence[str] = ..., Filters: Sequence[Filter] = ..., NextToken: str = ...
+    ) -> GroupsPage: ...
 
     def suspend_processes(self, *, AutoScalingGroupName: str, ScalingProcesses: Sequence[str]) -> object: ...
 

@@ -21,7 +21,7 @@ class CleanUp:
     log: StructuredLog
 
     def run(self) -> dict[str, str]:
-        """Return what to tell CloudFormation, when every member is on its way out or the group is gone.
+        """Return what there is to tell, when every member is on its way out or the group is gone.
 
         CloudFormation sets the size of a group to 0 before it deletes it and waits, for about an hour, but
         takes no protection away: protected instances would outlive that wait and go on billing. So this goes
@@ -39,7 +39,8 @@ class CleanUp:
         """
         while True:
             group = self.access.group()
-            if group is None:
+            # CloudFormation may be deleting it already, which AWS lets it do only once the group is empty.
+            if group is None or group.being_deleted:
                 self.log.info("the group is gone")
                 return self._report(())
             step = next_step(group)

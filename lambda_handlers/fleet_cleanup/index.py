@@ -1,13 +1,17 @@
-"""The clean-up function's entry point: a custom resource that answers CloudFormation itself."""
+"""The clean-up function's entry point: a custom resource that answers CloudFormation itself, and an event's target."""
 
 from __future__ import annotations
 
-from functools import cache
+import os
+from functools import cache, lru_cache
 
 from fleet_cleanup.aws import Clients, FleetAccess
 from fleet_cleanup.cleanup import CleanUp
+from fleet_cleanup.lookup import groups_with_tag
 from fleet_cleanup.request import FleetIdentity, Request, read_identity, read_request
 from fleet_cleanup.response import Response, Send, answer, put
+from fleet_cleanup.settings import Settings, read_settings
+from fleet_cleanup.stack_event import StackEvent, is_from_cloudformation, read_stack_event
 from runtime.clients import make_client
 from runtime.clock import Clock, InvocationContext, SystemClock, deadline_of
 from runtime.patience import OutOfTime, Patience
@@ -19,6 +23,17 @@ NOT_CREATED = "not-created:"
 
 # Kept free for the answer, which is tried several times.
 _ANSWER_SECONDS = 20.0
+_CLOSING_SECONDS = 1.0
+
+
+class AmbiguousFleet(Exception):
+    """Several groups carry the fleet's tag, so that none of them may be emptied."""
+
+
+@lru_cache(maxsize=1)
+def load_settings() -> Settings:
+    """Return the settings, read from the environment once per cold start. A failure is not remembered."""
+    return read_settings(os.environ)
 
 
 @cache
@@ -28,7 +43,9 @@ def make_clients() -> Clients:
 
 
 def handler(event: object, context: InvocationContext) -> dict[str, Json]:
-    """Suspend zone rebalancing on Create and Update; make the group deletable on Delete."""
+    """Suspend zone rebalancing on Create and Update; make the group deletable on Delete and when its stack goes."""
+    if is_from_cloudformation(event):
+        return handle_stack_event(event, context, load_settings(), make_clients(), SystemClock())
     return handle(event, context, make_clients(), SystemClock(), put)
 
 
@@ -40,7 +57,7 @@ def handle(
     send: Send,
     log: StructuredLog | None = None,
 ) -> dict[str, Json]:
-    """Do what `handler` does with everything passed in. `log` writes to standard output by default.
+    """Do what `handler` does for a custom resource. `log` writes to standard output by default.
 
     Sends exactly one response, whatever happens, with one exception: a Delete that runs out of time raises
     `OutOfTime` and sends none. Lambda then runs the same event again, twice by default, and each run goes on
@@ -61,6 +78,59 @@ def handle(
     log.info("answer", status=response.status, reason=response.reason, data=response.data)
     answer(request, response, send, answering)
     return {"status": response.status, "physical_id": response.physical_id, "data": response.data}
+
+
+
+def handle_stack_event(
+    event: object,
+    context: InvocationContext,
+    settings: Settings,
+    clients: Clients,
+    clock: Clock,
+    log: StructuredLog | None = None,
+) -> dict[str, Json]:
+    """Do what `handler` does when a stack's status changes. `log` writes to standard output by default.
+
+    The custom resource is created after the group. A creation that fails before that, a group that never reaches
+    its minimum for one, would leave protected instances that CloudFormation cannot remove. Nobody waits for an
+    answer: whatever goes wrong is raised, and Lambda runs the same event again, twice by default.
+
+    Raises `MalformedEvent`, `AmbiguousFleet`, `OutOfTime` and AWS's refusals.
+    """
+    log = log or StructuredLog(clock)
+    try:
+        happened = read_stack_event(event)
+    except MalformedEvent as error:
+        log.error("event not understood", why=str(error))
+        raise
+    log = log.bind(stack_id=happened.stack_id, status=happened.status)
+    patience = Patience(clock=clock, deadline=deadline_of(context, clock, reserve_seconds=_CLOSING_SECONDS))
+    try:
+        return _free_fleet(happened, settings, clients, patience, log)
+    except Exception as error:
+        log.error("stack event failed", error=type(error).__name__, why=str(error))
+        raise
+
+
+def _free_fleet(
+    happened: StackEvent, settings: Settings, clients: Clients, patience: Patience, log: StructuredLog
+) -> dict[str, Json]:
+    if not happened.ends(settings.stack_id):
+        return _nothing_to_free("it is another stack, or not on its way out", log)
+    names = groups_with_tag(clients.autoscaling, settings.tag_key, settings.tag_value, patience)
+    if not names:
+        return _nothing_to_free("no group carries the fleet's tag", log)
+    if len(names) > 1:
+        raise AmbiguousFleet(f"several groups carry {settings.tag_key}={settings.tag_value}: {', '.join(names)}")
+    fleet = FleetIdentity(group_name=names[0], tag_key=settings.tag_key, tag_value=settings.tag_value)
+    access = FleetAccess(clients=clients, fleet=fleet, patience=patience)
+    told = CleanUp(access=access, log=log.bind(auto_scaling_group=fleet.group_name)).run()
+    return {"acted": True, "auto_scaling_group": fleet.group_name, "survivors": told["Survivors"]}
+
+
+def _nothing_to_free(why: str, log: StructuredLog) -> dict[str, Json]:
+    log.info("nothing to free", why=why)
+    return {"acted": False, "why": why}
 
 
 def _respond(request: Request, clients: Clients, patience: Patience, log: StructuredLog) -> Response:

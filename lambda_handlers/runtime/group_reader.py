@@ -21,6 +21,11 @@ class ProcessDocument(TypedDict, total=False):
     ProcessName: str
 
 
+class TagDocument(TypedDict, total=False):
+    Key: str
+    Value: str
+
+
 class GroupDocument(TypedDict, total=False):
     AutoScalingGroupName: str
     MinSize: int
@@ -30,6 +35,7 @@ class GroupDocument(TypedDict, total=False):
     NewInstancesProtectedFromScaleIn: bool
     Instances: list[InstanceDocument]
     SuspendedProcesses: list[ProcessDocument]
+    Tags: list[TagDocument]
 
 
 class GroupsPage(TypedDict, total=False):

@@ -86,6 +86,7 @@ class Machine:
     def boot(self, script: str) -> subprocess.CompletedProcess[str]:
         """Run the user data, with the paths of the instance moved into the directory."""
         moved = script.replace(AGENT_CTL, str(self.root / "agent-ctl")).replace(ETC, str(self.root / "etc"))
+        moved = moved.replace("/usr/bin/nvidia-smi", str(self.root / "bin" / "nvidia-smi"))
         shebang, _, rest = moved.replace(PARAMETER, "/fleet/agent").partition("\n")
         assert shebang == "#!/bin/bash"
         environment = {"PATH": str(self.root / "bin"), "RECORD": str(self.root / "record"), "TMPDIR": str(self.root)}
@@ -150,7 +151,8 @@ def test_case_20_driver_never_answers(machine: Machine, script: str, probe: str)
     booted = machine.boot(script)
     assert machine.calls("agent") == [fallback(machine)]
     assert 300 <= machine.slept <= 335
-    assert "the accelerator cannot be read: 'nvidia-smi -L' gave nothing within 300 s" in booted.stdout
+    assert "the accelerator cannot be read: '" in booted.stdout
+    assert "/nvidia-smi -L' gave nothing within 300 s" in booted.stdout
     # A team's own script may be what installs the driver.
     assert machine.calls("workload") == ["ACCELERATOR_READY=no"]
 
@@ -212,9 +214,21 @@ def test_agent_that_cannot_be_installed_does_not_stop_the_workload(machine: Mach
 def test_agent_that_refuses_is_asked_again_and_then_reported(machine: Machine, script: str) -> None:
     machine.agent("exit 1")
     booted = machine.boot(script)
-    assert machine.calls("agent") == [FULL] * 5
+    assert machine.calls("agent") == [FULL] * 5 + [fallback(machine)] * 5
     assert "the CloudWatch agent refuses ssm:/fleet/agent" in booted.stdout
+    assert "the CloudWatch agent refuses file:" in booted.stdout
     assert machine.calls("workload") == ["ACCELERATOR_READY=yes"]
+
+
+def test_case_20_agent_that_refuses_the_accelerator_reports_the_host(machine: Machine, script: str) -> None:
+    machine.agent('[[ "$*" == *file:* ]]')
+    machine.boot(script)
+    assert machine.calls("agent") == [FULL] * 5 + [fallback(machine)]
+
+
+def test_the_probe_is_the_program_that_the_agent_itself_needs(script: str) -> None:
+    """The agent checks this path, and no other, before it starts."""
+    assert "DRIVER_PROBE='/usr/bin/nvidia-smi -L'" in script
 
 
 def test_agent_is_not_started_again_once_it_runs(machine: Machine, script: str) -> None:

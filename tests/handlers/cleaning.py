@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fleet_cleanup.aws import Clients
-from fleet_cleanup.index import handle
+from fleet_cleanup.index import handle, handle_stack_event
+from fleet_cleanup.settings import read_settings
 from runtime.structured_log import StructuredLog
 from tests.handlers.driving import GROUP, Lines
 from tests.handlers.fake_aws import Context, FakeAws
@@ -21,12 +22,38 @@ PROPERTIES = {
     "FleetTagValue": "stack-fleet-1",
 }
 
+STACK = "arn:aws:cloudformation:eu-west-1:123456789012:stack/s/1"
+CLEANUP_ENVIRONMENT = {
+    "FLEET_TAG_KEY": "accelerated-fleet:id",
+    "FLEET_TAG_VALUE": "stack-fleet-1",
+    "STACK_ID": STACK,
+}
+
+
+def stack_event(status: object = "ROLLBACK_IN_PROGRESS", stack_id: object = STACK) -> dict[str, Any]:
+    """Return what EventBridge delivers when a stack's status changes."""
+    return {
+        "version": "0",
+        "id": "6a7e8feb-b491-4cf7-a9f1-bf3703467718",
+        "source": "aws.cloudformation",
+        "detail-type": "CloudFormation Stack Status Change",
+        "account": "123456789012",
+        "time": "2026-11-30T12:00:00Z",
+        "region": "eu-west-1",
+        "resources": [stack_id],
+        "detail": {
+            "stack-id": stack_id,
+            "status-details": {"status": status, "status-reason": "The following resource(s) failed to create: [X]."},
+            "client-request-token": "",
+        },
+    }
+
 
 def event(request_type: str, physical_id: str | None = GROUP, **changes: Any) -> dict[str, Any]:
     document: dict[str, Any] = {
         "RequestType": request_type,
         "ResponseURL": SECRET,
-        "StackId": "arn:aws:cloudformation:eu-west-1:123456789012:stack/s/1",
+        "StackId": STACK,
         "RequestId": "request-1",
         "LogicalResourceId": "CleanUp",
         "ResourceType": "Custom::AcceleratedFleetCleanUp",
@@ -59,10 +86,20 @@ class CleanUpFunction:
         return outcome
 
     def run(self, request: object) -> dict[str, Any]:
-        clients = Clients(autoscaling=self.aws.client("autoscaling"), ec2=self.aws.client("ec2"))
         clock = self.aws.clock
-        log = StructuredLog(clock, self.lines.lines.append)
-        return dict(handle(request, Context(clock, self.seconds), clients, clock, self.send, log))
+        return dict(handle(request, Context(clock, self.seconds), self._clients(), clock, self.send, self._log()))
+
+    def hear(self, happened: object) -> dict[str, Any]:
+        """Run the function on an event that nobody waits for an answer to."""
+        clock, settings = self.aws.clock, read_settings(CLEANUP_ENVIRONMENT)
+        context = Context(clock, self.seconds)
+        return dict(handle_stack_event(happened, context, settings, self._clients(), clock, self._log()))
+
+    def _clients(self) -> Clients:
+        return Clients(autoscaling=self.aws.client("autoscaling"), ec2=self.aws.client("ec2"))
+
+    def _log(self) -> StructuredLog:
+        return StructuredLog(self.aws.clock, self.lines.lines.append)
 
     @property
     def answer(self) -> dict[str, Any]:

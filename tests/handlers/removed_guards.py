@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from fleet_cleanup import index as cleanup_index
+from fleet_cleanup.stack_event import StackEvent
 from release_idle import decision, measurement, survey
 from release_idle.decision import State, Verdict
 from release_idle.measurement import Idle
@@ -35,3 +37,14 @@ def read_standing_as_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
         return Idle(finding.since, True, finding.reason) if isinstance(finding, Idle) else finding
 
     monkeypatch.setattr(decision, "examine", careless)
+
+
+def act_on_every_stack_event(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Remove the guard that asks whose stack it is and whether that stack is on its way out."""
+    monkeypatch.setattr(StackEvent, "ends", lambda self, stack_id: True)
+
+
+def take_the_first_group_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Remove the guard that refuses when several groups carry the fleet's tag."""
+    find = cleanup_index.groups_with_tag
+    monkeypatch.setattr(cleanup_index, "groups_with_tag", lambda *args, **named: find(*args, **named)[:1])

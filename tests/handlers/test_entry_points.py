@@ -17,7 +17,8 @@ from fleet_cleanup import index as cleanup_index
 from fleet_cleanup.response import put
 from release_idle import index as release_index
 from runtime import clients
-from tests.handlers.cleaning import SECRET, event
+from runtime.environment import SettingError
+from tests.handlers.cleaning import CLEANUP_ENVIRONMENT, SECRET, TAG, event, stack_event
 from tests.handlers.driving import GROUP, MANUAL, QUEUE_ENVIRONMENT, RELEASE_ENVIRONMENT
 from tests.handlers.fake_aws import Context, FakeAws
 from wake_on_demand import index as wake_index
@@ -31,7 +32,7 @@ def _cold_start(aws: FakeAws, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
         monkeypatch.setattr(index, "make_client", aws.client)
         monkeypatch.setattr(index, "SystemClock", lambda: aws.clock)
         _forget(index)
-    for name in RELEASE_ENVIRONMENT.keys() | QUEUE_ENVIRONMENT.keys():
+    for name in RELEASE_ENVIRONMENT.keys() | QUEUE_ENVIRONMENT.keys() | CLEANUP_ENVIRONMENT.keys():
         monkeypatch.delenv(name, raising=False)
     yield
     for index in indexes:
@@ -120,3 +121,22 @@ def test_clients_try_once_because_the_handlers_do_the_waiting(monkeypatch: pytes
     assert service == "sqs"
     assert config.retries["total_max_attempts"] == 1
     assert config.connect_timeout + config.read_timeout < 30
+
+
+def test_case_04_the_cleanup_function_hears_of_its_stack(aws: FakeAws, monkeypatch: pytest.MonkeyPatch) -> None:
+    set_environment(monkeypatch, CLEANUP_ENVIRONMENT)
+    aws.add_group(GROUP, ["i-1"], tags=TAG)
+    assert cleanup_index.handler(stack_event(), Context(aws.clock))["acted"] is True
+    assert aws.terminated() == ["i-1"]
+
+
+def test_a_custom_resource_needs_no_settings(aws: FakeAws, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(urllib.request, "urlopen", Web())
+    aws.add_group(GROUP, ["i-1"])
+    assert cleanup_index.handler(event("Delete"), Context(aws.clock))["status"] == "SUCCESS"
+
+
+def test_a_stack_event_without_settings_makes_no_call(aws: FakeAws) -> None:
+    with pytest.raises(SettingError, match="STACK_ID"):
+        cleanup_index.handler(stack_event(), Context(aws.clock))
+    assert aws.calls == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -48,6 +49,7 @@ class FakeGroup:
     suspended: list[str] = field(default_factory=list)
     status: str | None = None
     members: list[FakeMember] = field(default_factory=list)
+    tags: dict[str, str] = field(default_factory=dict)
     replacements: int = 0
     """How many launches the group has started to get back to its desired capacity."""
 
@@ -85,8 +87,13 @@ class FakeGroup:
             "NewInstancesProtectedFromScaleIn": self.protects_new,
             "SuspendedProcesses": [{"ProcessName": name} for name in self.suspended],
             "Instances": [member.document() for member in self.members],
+            "Tags": [self._tag(key, value) for key, value in self.tags.items()],
             **status,
         }
+
+    def _tag(self, key: str, value: str) -> dict[str, Any]:
+        of = {"ResourceId": self.name, "ResourceType": "auto-scaling-group"}
+        return {**of, "Key": key, "Value": value, "PropagateAtLaunch": False}
 
 
 class FakeAutoScaling:
@@ -95,16 +102,21 @@ class FakeAutoScaling:
     def __init__(self) -> None:
         self.groups: dict[str, FakeGroup] = {}
         self.leading_empty_pages = 0
+        self.ignores_filters = False
 
     def describe_auto_scaling_groups(self, parameters: Parameters) -> dict[str, Any]:
-        names = parameters["AutoScalingGroupNames"]
-        if len(names) > GROUPS_PER_PAGE:
+        # Without names or filters, every group of the account is described.
+        names = parameters.get("AutoScalingGroupNames", list(self.groups))
+        if len(names) > GROUPS_PER_PAGE and "AutoScalingGroupNames" in parameters:
             raise refusal("ValidationError", "The number of group names must not exceed 50")
-        position = int(parameters.get("NextToken", "0"))
-        if position < self.leading_empty_pages:
-            return {"AutoScalingGroups": [], "NextToken": str(position + 1)}
         found = [self.groups[name] for name in names if name in self.groups]
-        return {"AutoScalingGroups": [group.document() for group in found]}
+        for filter_ in [] if self.ignores_filters else parameters.get("Filters", []):
+            found = [group for group in found if _matches(group, filter_)]
+        page = int(parameters.get("NextToken", "0"))
+        start = max(0, page - self.leading_empty_pages) * GROUPS_PER_PAGE
+        end = start + GROUPS_PER_PAGE if page >= self.leading_empty_pages else start
+        more = {"NextToken": str(page + 1)} if end < len(found) or page < self.leading_empty_pages else {}
+        return {"AutoScalingGroups": [group.document() for group in found[start:end]], **more}
 
     def set_desired_capacity(self, parameters: Parameters) -> None:
         group = self._group(parameters)
@@ -170,3 +182,11 @@ class FakeAutoScaling:
         if name not in self.groups:
             raise refusal("ValidationError", f"AutoScalingGroup name not found - {name}")
         return self.groups[name]
+
+
+def _matches(group: FakeGroup, filter_: Mapping[str, Any]) -> bool:
+    """Match letter for letter: these filters know no wildcards."""
+    kind, _, key = filter_["Name"].partition(":")
+    if kind != "tag" or not key:
+        raise refusal("ValidationError", f"Invalid filter name: {filter_['Name']}")
+    return group.tags.get(key) in filter_["Values"]

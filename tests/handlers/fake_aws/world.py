@@ -83,9 +83,10 @@ class FakeAws:
         age: timedelta = timedelta(days=1),
         tags: Mapping[str, str] = {},
     ) -> FakeGroup:
-        """Create a group whose members have all been running for `age`. Desired is their number by default."""
+        """Create a group whose members have all been running for `age`. Desired is their number by default; the
+        tags are on the group and on its members."""
         ids = list(members)
-        group = FakeGroup(name, min_size, max_size, len(ids) if desired is None else desired)
+        group = FakeGroup(name, min_size, max_size, len(ids) if desired is None else desired, tags=dict(tags))
         self.autoscaling.groups[name] = group
         for instance_id in ids:
             group.members.append(FakeMember(instance_id, protected=protected))
