@@ -88,7 +88,8 @@ class AcceleratedFleet(Construct):
             notifications: topic for all alarms and failed launches. Default: a new one without subscribers.
             role: of the instances, gets the permissions that the agent needs. Default: a new one with these alone.
             security_group: Default: a new one without inbound rules; outbound is open.
-            user_data: script that starts the workload, run after the agent. Default: nothing is started.
+            user_data: script that starts the workload, run after the agent. It is read at once: append to it afterwards
+                with ``add_user_data``. Default: nothing is started.
             encryption_key: for the volumes. Default: the account's default key for EBS.
 
         Raises:

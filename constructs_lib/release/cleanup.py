@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from aws_cdk import CustomResource, Duration
+from aws_cdk import ArnFormat, Aws, CustomResource, Duration, Stack
 from aws_cdk import aws_autoscaling as autoscaling
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
 from constructs_lib.acknowledgement import acknowledge_wildcard
-from constructs_lib.handlers import HandlerFunction
+from constructs_lib.handlers import EventTrigger, HandlerFunction
 from constructs_lib.telemetry import names
 
 # Lambda's longest run is 15 minutes and it retries an asynchronous event twice: three runs fit, and CloudFormation's
@@ -19,11 +19,18 @@ _LONGEST_ANSWER = Duration.minutes(50)
 
 
 class FleetCleanup(Construct):
-    """A custom resource that keeps Auto Scaling from moving instances between zones, and frees them at the end.
+    """Frees the fleet's instances when the stack goes, from before the group exists until after it is gone.
 
-    It depends on the group, so CloudFormation deletes it first: it sets the sizes to zero and lifts the protection
-    that would otherwise make CloudFormation wait for an hour, give up, and leave the instances running. On create and
-    update it suspends AZRebalance, for which CloudFormation has no property.
+    Every instance is protected from scale-in, and CloudFormation waits an hour for protected instances, gives up, and
+    leaves them running. One function sets the sizes to zero and lifts the protection. It is called twice:
+
+    * by a custom resource, which depends on the group and is therefore deleted before it. On create and update it
+      suspends AZRebalance, for which CloudFormation has no property.
+    * by the event of the stack's rollback or deletion. The group depends on the function and this trigger, so they are
+      there even when a creation fails before the custom resource is, and stay until the group has gone.
+
+    The function cannot refer to a group that depends on it: it knows the group by the fleet's tag, and may change only
+    what carries that tag.
     """
 
     def __init__(
@@ -31,34 +38,34 @@ class FleetCleanup(Construct):
         scope: Construct,
         id: str,
         *,
-        auto_scaling_group: autoscaling.IAutoScalingGroup,
+        auto_scaling_group: autoscaling.AutoScalingGroup,
         fleet_tag_value: str,
     ) -> None:
         super().__init__(scope, id)
-        handler = self._build_handler(auto_scaling_group, fleet_tag_value)
-        self.resource = CustomResource(
-            self,
-            "Resource",
-            service_token=handler.function.function_arn,
-            resource_type="Custom::AcceleratedFleetCleanup",
-            service_timeout=_LONGEST_ANSWER,
-            properties={
-                "AutoScalingGroupName": auto_scaling_group.auto_scaling_group_name,
-                "FleetTagKey": names.FLEET_TAG,
-                "FleetTagValue": fleet_tag_value,
-            },
-        )
-        self.resource.node.add_dependency(auto_scaling_group)
+        handler = self._build_handler(fleet_tag_value)
         self.function: lambda_.Function = handler.function
+        trigger = EventTrigger(self, "StackGoes", function=self.function, pattern=_stack_goes())
+        auto_scaling_group.node.add_dependency(handler, trigger)
+        self.resource = self._build_resource(auto_scaling_group, fleet_tag_value)
 
-    def _build_handler(self, group: autoscaling.IAutoScalingGroup, fleet_tag_value: str) -> HandlerFunction:
+    def _build_handler(self, fleet_tag_value: str) -> HandlerFunction:
+        groups = Stack.of(self).format_arn(
+            service="autoscaling",
+            resource="autoScalingGroup",
+            resource_name="*:autoScalingGroupName/*",
+            arn_format=ArnFormat.COLON_RESOURCE_NAME,
+        )
         handler = HandlerFunction(
             self,
             "Handler",
             handler="fleet_cleanup",
             description="Suspends AZRebalance on an accelerated group; frees its instances when the stack is deleted",
-            environment={},
-            statements=_statements(group, fleet_tag_value),
+            environment={
+                "FLEET_TAG_KEY": names.FLEET_TAG,
+                "FLEET_TAG_VALUE": fleet_tag_value,
+                "STACK_ID": Aws.STACK_ID,
+            },
+            statements=_statements(groups, fleet_tag_value),
             timeout=_RUN,
         )
         acknowledge_wildcard(
@@ -68,13 +75,41 @@ class FleetCleanup(Construct):
         )
         acknowledge_wildcard(
             handler.role,
-            group.auto_scaling_group_arn,
-            "The wildcard stands for the group's UUID, unknown to CloudFormation; the name after it is exact.",
+            groups,
+            "The group depends on this role, which cannot name it: a condition limits the calls to this fleet's tag.",
         )
         return handler
 
+    def _build_resource(self, group: autoscaling.AutoScalingGroup, fleet_tag_value: str) -> CustomResource:
+        resource = CustomResource(
+            self,
+            "Resource",
+            service_token=self.function.function_arn,
+            resource_type="Custom::AcceleratedFleetCleanup",
+            service_timeout=_LONGEST_ANSWER,
+            properties={
+                "AutoScalingGroupName": group.auto_scaling_group_name,
+                "FleetTagKey": names.FLEET_TAG,
+                "FleetTagValue": fleet_tag_value,
+            },
+        )
+        resource.node.add_dependency(group)
+        return resource
 
-def _statements(group: autoscaling.IAutoScalingGroup, fleet_tag_value: str) -> list[iam.PolicyStatement]:
+
+def _stack_goes() -> dict[str, object]:
+    # The rollback of an update is not among them: the stack lives on, and its fleet with it.
+    return {
+        "source": ["aws.cloudformation"],
+        "detail-type": ["CloudFormation Stack Status Change"],
+        "detail": {
+            "stack-id": [Aws.STACK_ID],
+            "status-details": {"status": ["ROLLBACK_IN_PROGRESS", "DELETE_IN_PROGRESS"]},
+        },
+    }
+
+
+def _statements(groups: str, fleet_tag_value: str) -> list[iam.PolicyStatement]:
     return [
         iam.PolicyStatement(
             actions=["autoscaling:DescribeAutoScalingGroups", "ec2:DescribeInstances"], resources=["*"]
@@ -86,7 +121,8 @@ def _statements(group: autoscaling.IAutoScalingGroup, fleet_tag_value: str) -> l
                 "autoscaling:TerminateInstanceInAutoScalingGroup",
                 "autoscaling:UpdateAutoScalingGroup",
             ],
-            resources=[group.auto_scaling_group_arn],
+            resources=[groups],
+            conditions={"StringEquals": {f"autoscaling:ResourceTag/{names.FLEET_TAG}": fleet_tag_value}},
         ),
         iam.PolicyStatement(
             actions=["ec2:ModifyInstanceAttribute", "ec2:TerminateInstances"],

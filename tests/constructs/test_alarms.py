@@ -56,8 +56,8 @@ def test_case_06_silence_of_a_running_fleet_has_an_alarm_of_its_own(scenario: st
     made = template(scenario)
     gap = properties(made, "FleetTelemetryGapAlarm", ALARM)
     (expression,) = [each["Expression"] for each in gap["Metrics"] if "Expression" in each]
-    # The filler is on the safe side: a gap counts as "no accelerator read", which is what this alarm is for.
-    assert expression == "in_service - FILL(samples, 0)"
+    # A missing side of a subtraction reads as 0: silence yields the capacity. FILL would also fill the newest minute.
+    assert expression == "in_service - samples"
     assert (gap["ComparisonOperator"], gap["Threshold"]) == ("GreaterThanThreshold", 0)
     assert [text(action) for action in gap["AlarmActions"]] == [text({"Ref": topic_of(scenario)})]
 
@@ -66,8 +66,10 @@ def test_case_06_silence_of_a_running_fleet_has_an_alarm_of_its_own(scenario: st
 def test_case_06_gap_alarm_comes_within_fifteen_minutes_or_the_warm_up(warm_up: int, minutes: int) -> None:
     policy = IdlePolicy(window=Duration.hours(1), warm_up=Duration.minutes(warm_up))
     gap = properties(fleet_template(idle=policy), "FleetTelemetryGapAlarm", ALARM)
-    assert gap["EvaluationPeriods"] * 60 == minutes * 60
     assert periods(gap) == {60}
+    assert gap["DatapointsToAlarm"] == minutes
+    # The group's own metrics come up to two minutes late.
+    assert gap["EvaluationPeriods"] == minutes + 2
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
@@ -174,7 +176,7 @@ def test_case_43_missing_capacity_is_noticed_within_fifteen_minutes(scenario: st
     (expression,) = [each["Expression"] for each in shortfall["Metrics"] if "Expression" in each]
     assert expression == "desired - in_service"
     assert periods(shortfall) == {60}
-    assert shortfall["EvaluationPeriods"] == 15
+    assert (shortfall["DatapointsToAlarm"], shortfall["EvaluationPeriods"]) == (15, 17)
 
 
 def test_case_35_unknown_for_fifteen_minutes_is_told() -> None:
@@ -184,6 +186,15 @@ def test_case_35_unknown_for_fifteen_minutes_is_told() -> None:
         assert period * alarm["EvaluationPeriods"] == 15 * 60
         metric = alarm if "MetricName" in alarm else alarm["Metrics"][0]["MetricStat"]["Metric"]
         assert metric["MetricName"] == "MembersUnknown"
+
+
+def test_work_that_idle_instances_do_not_take_is_told_after_half_an_hour() -> None:
+    for scenario in ("with_queue", "fullest"):
+        (alarm,) = [alarm for alarm in alarms(scenario).values() if "MembersIdleDespiteWork" in str(alarm)]
+        (period,) = periods(alarm)
+        assert period * alarm["EvaluationPeriods"] == period * alarm["DatapointsToAlarm"] == 30 * 60
+    for scenario in ("smallest", "idle_release"):
+        assert not [alarm for alarm in alarms(scenario).values() if "MembersIdleDespiteWork" in str(alarm)]
 
 
 def topic_of(scenario: str) -> str:

@@ -192,6 +192,7 @@ FLEET = [
     fleet_row("instance_types", RANGE, Aws.STACK_NAME, "the catalog", got="a token", error=UnknownInstanceTypeError),
     fleet_row("instance_types", RANGE, "p2.xlarge", "still be offered by AWS", error=UnsupportedInstanceTypeError),
     fleet_row("instance_types", RANGE, "m7i.large", "with an accelerator", error=UnsupportedInstanceTypeError),
+    fleet_row("instance_types", RANGE, "p2.xlarge", "still be offered by AWS", error=UnsupportedInstanceTypeError),
     fleet_row("instance_types", RANGE, "trn1.2xlarge", "that this version can measure", got="['trn1.2xlarge (neuron)']",
               error=UnsupportedInstanceTypeError),
     fleet_row("instance_types", TOGETHER, ["g6.xlarge", "g6.xlarge"], "name each type once"),

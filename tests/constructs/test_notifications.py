@@ -14,7 +14,7 @@ from aws_cdk.assertions import Annotations, Match, Template
 
 from constructs_lib import IdleRelease
 from constructs_lib.errors import ArgumentError
-from tests.constructs.reading import as_list, plain, resources, text
+from tests.constructs.reading import plain, properties, resources, text
 from tests.constructs.scenarios import CONTEXTS, SCENARIOS, template
 from tests.support.stacks import fleet, stack
 
@@ -175,11 +175,7 @@ def test_two_fleets_share_a_topic_and_a_key() -> None:
 def test_case_43_a_failed_launch_reaches_the_topic_with_its_cause(scenario: str) -> None:
     made = template(scenario)
     (topic,) = resources(made, "AWS::SNS::Topic")
-    (rule,) = [
-        plain(each["Properties"])
-        for each in resources(made, "AWS::Events::Rule").values()
-        if "EventPattern" in each["Properties"]
-    ]
+    rule = plain(properties(made, "FleetLaunchFailures", "AWS::Events::Rule"))
     assert rule["EventPattern"]["detail-type"] == ["EC2 Instance Launch Unsuccessful"]
     (target,) = rule["Targets"]
     assert target["Arn"] == text({"Ref": topic})
@@ -197,10 +193,12 @@ def test_case_43_a_failed_launch_reaches_the_topic_with_its_cause(scenario: str)
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
-def test_case_36_every_event_rule_is_about_this_group_only(scenario: str) -> None:
+def test_case_36_every_event_rule_is_about_this_group_or_this_stack_only(scenario: str) -> None:
     rules = [plain(each["Properties"]) for each in resources(template(scenario), "AWS::Events::Rule").values()]
-    patterns = [rule["EventPattern"] for rule in rules if "EventPattern" in rule]
-    assert len(patterns) == (0 if scenario == "idle_release" else 1)
-    for pattern in patterns:
-        assert pattern["source"] == ["aws.autoscaling"]
-        assert as_list(pattern["detail"]["AutoScalingGroupName"]) == ["<FleetAutoScalingGroupASG>"]
+    patterns = {rule["EventPattern"]["source"][0]: rule["EventPattern"] for rule in rules if "EventPattern" in rule}
+    if scenario == "idle_release":
+        assert patterns == {}
+    else:
+        assert patterns.keys() == {"aws.autoscaling", "aws.cloudformation"}
+        assert patterns["aws.autoscaling"]["detail"]["AutoScalingGroupName"] == ["<FleetAutoScalingGroupASG>"]
+        assert patterns["aws.cloudformation"]["detail"]["stack-id"] == ["<AWS::StackId>"]

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fleet_cleanup.aws import Clients
-from fleet_cleanup.index import handle, handle_stack_event
+from fleet_cleanup.index import handle
 from fleet_cleanup.settings import read_settings
+from fleet_cleanup.stack_end import handle_stack_event
 from runtime.structured_log import StructuredLog
 from tests.handlers.driving import GROUP, Lines
 from tests.handlers.fake_aws import Context, FakeAws

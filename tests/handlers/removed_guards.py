@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from fleet_cleanup import index as cleanup_index
+from fleet_cleanup import stack_end
+from fleet_cleanup.lookup import groups_with_tag
 from fleet_cleanup.stack_event import StackEvent
 from release_idle import decision, measurement, survey
 from release_idle.decision import State, Verdict
@@ -46,5 +47,4 @@ def act_on_every_stack_event(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def take_the_first_group_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """Remove the guard that refuses when several groups carry the fleet's tag."""
-    find = cleanup_index.groups_with_tag
-    monkeypatch.setattr(cleanup_index, "groups_with_tag", lambda *args, **named: find(*args, **named)[:1])
+    monkeypatch.setattr(stack_end, "groups_with_tag", lambda *args: groups_with_tag(*args)[:1])

@@ -8,8 +8,8 @@ import pytest
 from botocore.exceptions import ClientError
 
 from fleet_cleanup.aws import FleetAccess
-from fleet_cleanup.index import AmbiguousFleet
 from fleet_cleanup.settings import read_settings
+from fleet_cleanup.stack_end import AmbiguousFleet
 from runtime.environment import SettingError
 from runtime.patience import OutOfTime
 from runtime.triggers import MalformedEvent
