@@ -22,8 +22,8 @@ def accelerated_types(where: str, given: InstanceTypes) -> tuple[AcceleratedType
     Raises:
         ArgumentError: nothing given, a duplicate, or something that names no instance type.
         UnknownInstanceTypeError: a type that the catalogue does not have.
-        UnsupportedInstanceTypeError: a type that is withdrawn, has no accelerator or one of a kind not supported yet, or
-            types that differ in CPU architecture, accelerator kind or driver.
+        UnsupportedInstanceTypeError: a type is withdrawn, has no accelerator or one of a kind not supported yet, or the
+            types differ in CPU architecture, accelerator kind or driver.
     """
     entries = [given] if isinstance(given, (str, ec2.InstanceType, AcceleratedType)) else given
     if not isinstance(entries, (list, tuple)) or not entries:

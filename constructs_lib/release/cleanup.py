@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aws_cdk import ArnFormat, Aws, CustomResource, Duration, Stack
+from aws_cdk import ArnFormat, Aws, CfnElement, CustomResource, Duration, Stack
 from aws_cdk import aws_autoscaling as autoscaling
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
@@ -26,8 +26,9 @@ class FleetCleanup(Construct):
 
     * by a custom resource, which depends on the group and is therefore deleted before it. On create and update it
       suspends AZRebalance, for which CloudFormation has no property.
-    * by the event of the stack's rollback or deletion. The group depends on the function and this trigger, so they are
-      there even when a creation fails before the custom resource is, and stay until the group has gone.
+    * by the event that CloudFormation deletes the group, in a rollback, an update or with its stack. The group depends
+      on the function and this trigger, so they are there even when a creation fails before the custom resource is, and
+      stay until the group has gone.
 
     The function cannot refer to a group that depends on it: it knows the group by the fleet's tag, and may change only
     what carries that tag.
@@ -42,13 +43,14 @@ class FleetCleanup(Construct):
         fleet_tag_value: str,
     ) -> None:
         super().__init__(scope, id)
-        handler = self._build_handler(fleet_tag_value)
+        group_logical_id = _logical_id(auto_scaling_group)
+        handler = self._build_handler(group_logical_id, fleet_tag_value)
         self.function: lambda_.Function = handler.function
-        trigger = EventTrigger(self, "StackGoes", function=self.function, pattern=_stack_goes())
+        trigger = EventTrigger(self, "GroupGoes", function=self.function, pattern=_group_goes(group_logical_id))
         auto_scaling_group.node.add_dependency(handler, trigger)
         self.resource = self._build_resource(auto_scaling_group, fleet_tag_value)
 
-    def _build_handler(self, fleet_tag_value: str) -> HandlerFunction:
+    def _build_handler(self, group_logical_id: str, fleet_tag_value: str) -> HandlerFunction:
         groups = Stack.of(self).format_arn(
             service="autoscaling",
             resource="autoScalingGroup",
@@ -64,6 +66,7 @@ class FleetCleanup(Construct):
                 "FLEET_TAG_KEY": names.FLEET_TAG,
                 "FLEET_TAG_VALUE": fleet_tag_value,
                 "STACK_ID": Aws.STACK_ID,
+                "GROUP_LOGICAL_ID": group_logical_id,
             },
             statements=_statements(groups, fleet_tag_value),
             timeout=_RUN,
@@ -97,14 +100,22 @@ class FleetCleanup(Construct):
         return resource
 
 
-def _stack_goes() -> dict[str, object]:
-    # The rollback of an update is not among them: the stack lives on, and its fleet with it.
+def _logical_id(group: autoscaling.AutoScalingGroup) -> str:
+    """The group's name in the template: plain text, no reference, so that the group may depend on its reader."""
+    resource = group.node.default_child
+    assert isinstance(resource, CfnElement)
+    return resource.logical_id
+
+
+def _group_goes(group_logical_id: str) -> dict[str, object]:
+    # Not the stack's own status: a deletion that is refused, because another stack imports from it, takes it too.
     return {
         "source": ["aws.cloudformation"],
-        "detail-type": ["CloudFormation Stack Status Change"],
+        "detail-type": ["CloudFormation Resource Status Change"],
         "detail": {
             "stack-id": [Aws.STACK_ID],
-            "status-details": {"status": ["ROLLBACK_IN_PROGRESS", "DELETE_IN_PROGRESS"]},
+            "logical-resource-id": [group_logical_id],
+            "status-details": {"status": ["DELETE_IN_PROGRESS"]},
         },
     }
 

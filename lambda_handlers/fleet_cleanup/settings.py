@@ -18,6 +18,7 @@ class Settings:
     tag_key: str
     tag_value: str
     stack_id: str
+    group_logical_id: str
 
 
 def read_settings(environment: Mapping[str, str]) -> Settings:
@@ -30,4 +31,5 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
         tag_key=read_text(environment, "FLEET_TAG_KEY"),
         tag_value=read_text(environment, "FLEET_TAG_VALUE"),
         stack_id=stack_id,
+        group_logical_id=read_text(environment, "GROUP_LOGICAL_ID"),
     )

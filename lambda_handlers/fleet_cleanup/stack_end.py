@@ -1,4 +1,4 @@
-"""Freeing the fleet of a stack that is on its way out, whatever became of the custom resource."""
+"""Freeing a fleet whose group is being deleted, whatever became of the custom resource."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def handle_stack_event(
     clock: Clock,
     log: StructuredLog | None = None,
 ) -> dict[str, Json]:
-    """Make the group deletable if its own stack is going. `log` writes to standard output by default.
+    """Make the group deletable if CloudFormation is deleting it. `log` writes to standard output by default.
 
     The custom resource is created after the group. A creation that fails before that, a group that never reaches
     its minimum for one, would leave protected instances that CloudFormation cannot remove. Nobody waits for an
@@ -42,7 +42,7 @@ def handle_stack_event(
     except MalformedEvent as error:
         log.error("event not understood", why=str(error))
         raise
-    log = log.bind(stack_id=happened.stack_id, status=happened.status)
+    log = log.bind(stack_id=happened.stack_id, logical_id=happened.logical_id, status=happened.status)
     patience = Patience(clock=clock, deadline=deadline_of(context, clock, reserve_seconds=_CLOSING_SECONDS))
     try:
         return _free_fleet(happened, settings, clients, patience, log)
@@ -54,9 +54,12 @@ def handle_stack_event(
 def _free_fleet(
     happened: StackEvent, settings: Settings, clients: Clients, patience: Patience, log: StructuredLog
 ) -> dict[str, Json]:
-    if not happened.ends(settings.stack_id):
-        return _nothing_to_free("it is another stack, or not on its way out", log)
+    if not happened.ends(settings.stack_id, settings.group_logical_id):
+        return _nothing_to_free("it is another resource, or not being deleted", log)
     names = groups_with_tag(clients.autoscaling, settings.tag_key, settings.tag_value, patience)
+    if happened.physical_id is not None:
+        # A group that takes another's place carries the same tag, and lives on.
+        names = [name for name in names if name == happened.physical_id]
     if not names:
         return _nothing_to_free("no group carries the fleet's tag", log)
     if len(names) > 1:

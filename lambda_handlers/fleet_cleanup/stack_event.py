@@ -1,4 +1,4 @@
-"""EventBridge's event of a CloudFormation stack whose status changed, as plain data."""
+"""EventBridge's event of a CloudFormation resource whose status changed, as plain data."""
 
 from __future__ import annotations
 
@@ -8,21 +8,27 @@ from dataclasses import dataclass
 from runtime.triggers import MalformedEvent
 
 _SOURCE = "aws.cloudformation"
-_DETAIL_TYPE = "CloudFormation Stack Status Change"
-# A creation that is rolled back, and a deletion. The rollback of an update is neither: the stack and its fleet live on.
-_GOING = ("DELETE_IN_PROGRESS", "ROLLBACK_IN_PROGRESS")
+_DETAIL_TYPE = "CloudFormation Resource Status Change"
+# Of the group itself. A stack takes this status even for a deletion that is then refused, because another stack imports
+# from it, and would live on with an emptied fleet.
+_GOING = "DELETE_IN_PROGRESS"
 
 
 @dataclass(frozen=True, kw_only=True)
 class StackEvent:
-    """A stack and the status that it has just taken."""
+    """A resource of a stack and the status that it has just taken.
+
+    `physical_id` is its name in AWS, None as long as it has none.
+    """
 
     stack_id: str
+    logical_id: str
+    physical_id: str | None
     status: str
 
-    def ends(self, stack_id: str) -> bool:
-        """Return whether it is this stack, and on its way out."""
-        return self.stack_id == stack_id and self.status in _GOING
+    def ends(self, stack_id: str, logical_id: str) -> bool:
+        """Return whether it is this resource of this stack, and CloudFormation is deleting it."""
+        return (self.stack_id, self.logical_id, self.status) == (stack_id, logical_id, _GOING)
 
 
 def is_from_cloudformation(event: object) -> bool:
@@ -36,7 +42,12 @@ def read_stack_event(event: object) -> StackEvent:
     if document.get("detail-type") != _DETAIL_TYPE:
         raise MalformedEvent(f"detail-type must be {_DETAIL_TYPE!r}, got {document.get('detail-type')!r}")
     detail = _part(document, "detail")
-    return StackEvent(stack_id=_text(detail, "stack-id"), status=_text(_part(detail, "status-details"), "status"))
+    return StackEvent(
+        stack_id=_text(detail, "stack-id"),
+        logical_id=_text(detail, "logical-resource-id"),
+        physical_id=_text(detail, "physical-resource-id") if detail.get("physical-resource-id") else None,
+        status=_text(_part(detail, "status-details"), "status"),
+    )
 
 
 def _part(document: Mapping[str, object], name: str) -> Mapping[str, object]:

@@ -76,16 +76,18 @@ def test_nothing_depends_on_itself(scenario: str) -> None:
 
 @pytest.mark.parametrize("context", CONTEXTS)
 @pytest.mark.parametrize("scenario", FLEETS)
-def test_case_37_only_the_own_stacks_end_is_heard_of(scenario: str, context: str) -> None:
+def test_case_37_only_the_own_groups_end_is_heard_of(scenario: str, context: str) -> None:
     made = template(scenario, context)
-    rule = properties(made, "FleetCleanupStackGoes", "AWS::Events::Rule")
+    (group,) = resources(made, GROUP)
+    rule = properties(made, "FleetCleanupGroupGoes", "AWS::Events::Rule")
     assert plain(rule) == {
         "EventPattern": {
             "source": ["aws.cloudformation"],
-            "detail-type": ["CloudFormation Stack Status Change"],
+            "detail-type": ["CloudFormation Resource Status Change"],
             "detail": {
                 "stack-id": ["<AWS::StackId>"],
-                "status-details": {"status": ["ROLLBACK_IN_PROGRESS", "DELETE_IN_PROGRESS"]},
+                "logical-resource-id": [group],
+                "status-details": {"status": ["DELETE_IN_PROGRESS"]},
             },
         },
         "State": "ENABLED",
@@ -98,7 +100,7 @@ def test_the_rule_alone_may_invoke_the_function() -> None:
         "Action": "lambda:InvokeFunction",
         "FunctionName": "<FleetCleanupHandlerFunction.Arn>",
         "Principal": "events.amazonaws.com",
-        "SourceArn": "<FleetCleanupStackGoesRule.Arn>",
+        "SourceArn": "<FleetCleanupGroupGoesRule.Arn>",
     }
 
 
@@ -110,6 +112,7 @@ def test_the_function_knows_the_fleet_by_the_tag_that_the_group_carries(scenario
         "FLEET_TAG_KEY": "accelerated-fleet:id",
         "FLEET_TAG_VALUE": FLEET_VALUE,
         "STACK_ID": "<AWS::StackId>",
+        "GROUP_LOGICAL_ID": next(iter(resources(made, GROUP))),
     }
     tags = {each["Key"]: each["Value"] for each in only(made, GROUP)["Properties"]["Tags"]}
     assert tags["accelerated-fleet:id"] == FLEET_VALUE
@@ -171,5 +174,5 @@ def test_what_a_user_adds_to_the_group_closes_no_circle() -> None:
 def test_a_fleet_in_a_nested_stack_listens_to_that_stack() -> None:
     nested = NestedStack(stack(), "Nested")
     fleet(nested)
-    rule = properties(Template.from_stack(nested).to_json(), "FleetCleanupStackGoes", "AWS::Events::Rule")
+    rule = properties(Template.from_stack(nested).to_json(), "FleetCleanupGroupGoes", "AWS::Events::Rule")
     assert rule["EventPattern"]["detail"]["stack-id"] == [{"Ref": "AWS::StackId"}]

@@ -28,23 +28,32 @@ CLEANUP_ENVIRONMENT = {
     "FLEET_TAG_KEY": "accelerated-fleet:id",
     "FLEET_TAG_VALUE": "stack-fleet-1",
     "STACK_ID": STACK,
+    "GROUP_LOGICAL_ID": "FleetGroup",
 }
 
 
-def stack_event(status: object = "ROLLBACK_IN_PROGRESS", stack_id: object = STACK) -> dict[str, Any]:
-    """Return what EventBridge delivers when a stack's status changes."""
+def stack_event(
+    status: object = "DELETE_IN_PROGRESS",
+    stack_id: object = STACK,
+    logical_id: object = "FleetGroup",
+    physical_id: object = GROUP,
+) -> dict[str, Any]:
+    """Return what EventBridge delivers when the status of a stack's resource changes."""
     return {
         "version": "0",
         "id": "6a7e8feb-b491-4cf7-a9f1-bf3703467718",
         "source": "aws.cloudformation",
-        "detail-type": "CloudFormation Stack Status Change",
+        "detail-type": "CloudFormation Resource Status Change",
         "account": "123456789012",
         "time": "2026-11-30T12:00:00Z",
         "region": "eu-west-1",
         "resources": [stack_id],
         "detail": {
             "stack-id": stack_id,
-            "status-details": {"status": status, "status-reason": "The following resource(s) failed to create: [X]."},
+            "logical-resource-id": logical_id,
+            "physical-resource-id": physical_id,
+            "resource-type": "AWS::AutoScaling::AutoScalingGroup",
+            "status-details": {"status": status, "status-reason": ""},
             "client-request-token": "",
         },
     }

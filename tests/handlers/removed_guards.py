@@ -42,7 +42,7 @@ def read_standing_as_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def act_on_every_stack_event(monkeypatch: pytest.MonkeyPatch) -> None:
     """Remove the guard that asks whose stack it is and whether that stack is on its way out."""
-    monkeypatch.setattr(StackEvent, "ends", lambda self, stack_id: True)
+    monkeypatch.setattr(StackEvent, "ends", lambda self, stack_id, logical_id: True)
 
 
 def take_the_first_group_found(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,8 +33,7 @@ def half_created(aws: FakeAws) -> FakeGroup:
 # ---- case 4: a creation that fails before there is a custom resource
 
 
-@pytest.mark.parametrize("status", ["ROLLBACK_IN_PROGRESS", "DELETE_IN_PROGRESS"])
-def test_case_04_a_half_created_minimum_is_freed(aws: FakeAws, cleanup: CleanUpFunction, status: str) -> None:
+def test_case_04_a_half_created_minimum_is_freed(aws: FakeAws, cleanup: CleanUpFunction) -> None:
     group = half_created(aws)
     looks = 0
 
@@ -45,7 +44,7 @@ def test_case_04_a_half_created_minimum_is_freed(aws: FakeAws, cleanup: CleanUpF
             group.members[1].lifecycle_state = "InService"
 
     aws.before.append(happen)
-    assert cleanup.hear(stack_event(status)) == {"acted": True, "auto_scaling_group": GROUP, "survivors": "0"}
+    assert cleanup.hear(stack_event()) == {"acted": True, "auto_scaling_group": GROUP, "survivors": "0"}
     assert (group.min_size, group.max_size, group.desired, group.protects_new) == (0, 0, 0, False)
     assert aws.terminated() == ["i-1", "i-2"]
     assert group.replacements == 0
@@ -131,7 +130,7 @@ def test_case_37_two_groups_with_the_tag_are_refused(aws: FakeAws, cleanup: Clea
     for name in (GROUP, "copy"):
         aws.add_group(name, [f"i-{name}"], tags=TAG)
     with pytest.raises(AmbiguousFleet, match=r"copy.*train"):
-        cleanup.hear(stack_event())
+        cleanup.hear(stack_event(physical_id=""))
     assert aws.changes() == []
     assert cleanup.lines.documents("stack event failed")
 
@@ -142,14 +141,28 @@ def test_case_37_without_that_guard_one_of_the_two_would_be_emptied(
     take_the_first_group_found(monkeypatch)
     for name in (GROUP, "copy"):
         aws.add_group(name, [f"i-{name}"], tags=TAG)
-    cleanup.hear(stack_event())
+    cleanup.hear(stack_event(physical_id=""))
     assert len(aws.terminated()) == 1
+
+
+def test_case_37_a_group_that_takes_the_others_place_lives_on(aws: FakeAws, cleanup: CleanUpFunction) -> None:
+    for name in (GROUP, "replacement"):
+        aws.add_group(name, [f"i-{name}"], tags=TAG)
+    assert cleanup.hear(stack_event())["auto_scaling_group"] == GROUP
+    assert aws.terminated() == [f"i-{GROUP}"]
+
+
+def test_case_37_a_deleted_group_without_the_tag_is_not_ours(aws: FakeAws, cleanup: CleanUpFunction) -> None:
+    aws.add_group(GROUP, ["i-1"], tags={})
+    aws.add_group("other", ["i-2"], tags=TAG)
+    assert cleanup.hear(stack_event())["acted"] is False
+    assert aws.changes() == []
 
 
 # ---- what asks for nothing
 
 IGNORED = [
-    stack_event("ROLLBACK_IN_PROGRESS", OTHER_STACK),
+    stack_event(logical_id="Jobs"),
     stack_event("DELETE_IN_PROGRESS", OTHER_STACK),
     stack_event("DELETE_IN_PROGRESS", STACK + "0"),
     *(
@@ -170,7 +183,9 @@ IGNORED = [
             "IMPORT_ROLLBACK_IN_PROGRESS",
             "DELETE_COMPLETE",
             "DELETE_FAILED",
-            "rollback_in_progress",
+            "ROLLBACK_IN_PROGRESS",
+            "DELETE_SKIPPED",
+            "delete_in_progress",
         )
     ),
 ]
@@ -208,7 +223,7 @@ def test_case_37_without_that_guard_each_of_them_would_empty_the_group(
 @pytest.mark.parametrize(
     "happened",
     [
-        {**stack_event(), "detail-type": "CloudFormation Resource Status Change"},
+        {**stack_event(), "detail-type": "CloudFormation Stack Status Change"},
         {**stack_event(), "detail-type": None},
         {**stack_event(), "detail": None},
         {**stack_event(), "detail": {}},
@@ -218,6 +233,7 @@ def test_case_37_without_that_guard_each_of_them_would_empty_the_group(
         stack_event(status=["ROLLBACK_IN_PROGRESS"]),
         stack_event(stack_id=None),
         stack_event(stack_id=""),
+        stack_event(logical_id=None),
     ],
 )
 def test_a_malformed_event_makes_no_call(aws: FakeAws, cleanup: CleanUpFunction, happened: object) -> None:
@@ -228,7 +244,7 @@ def test_a_malformed_event_makes_no_call(aws: FakeAws, cleanup: CleanUpFunction,
     assert cleanup.lines.documents("event not understood")
 
 
-@pytest.mark.parametrize("name", ["FLEET_TAG_KEY", "FLEET_TAG_VALUE", "STACK_ID"])
+@pytest.mark.parametrize("name", ["FLEET_TAG_KEY", "FLEET_TAG_VALUE", "STACK_ID", "GROUP_LOGICAL_ID"])
 @pytest.mark.parametrize("value", [None, "", " "])
 def test_a_missing_setting_is_named(name: str, value: str | None) -> None:
     changed = {key: each for key, each in {**CLEANUP_ENVIRONMENT, name: value}.items() if each is not None}
@@ -263,9 +279,9 @@ def test_case_41_a_delete_at_the_same_time_does_no_harm(aws: FakeAws, cleanup: C
 
 def test_a_second_event_changes_nothing(aws: FakeAws, cleanup: CleanUpFunction) -> None:
     aws.add_group(GROUP, ["i-1"], tags=TAG)
-    cleanup.hear(stack_event("ROLLBACK_IN_PROGRESS"))
+    cleanup.hear(stack_event())
     changed = len(aws.changes())
-    cleanup.hear(stack_event("DELETE_IN_PROGRESS"))
+    cleanup.hear(stack_event())
     assert len(aws.changes()) == changed
 
 
