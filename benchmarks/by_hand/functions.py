@@ -54,8 +54,7 @@ def handler(
 
 
 def every(stack: Stack, id: str, interval: Duration, function: lambda_.Function) -> None:
-    """Invoke the function at a steady interval, without retries of what the next run repairs."""
-    function.configure_async_invoke(retry_attempts=0, max_event_age=interval)
+    """Invoke the function at a steady interval."""
     rule = events.CfnRule(
         stack,
         id,
@@ -107,11 +106,14 @@ def release(stack: Stack, group: autoscaling.AutoScalingGroup, queue: sqs.Queue,
         iam.PolicyStatement(actions=["sqs:GetQueueAttributes"], resources=[queue.queue_arn]),
     ]
     function = handler(stack, "release_idle", environment, statements, Duration.minutes(5))
+    function.configure_async_invoke(retry_attempts=0, max_event_age=Duration.minutes(5))
     every(stack, "ReleaseSteady", Duration.minutes(5), function)
     idle = idle_alarm(stack, group, function)
     may_invoke(stack, "IdlePermission", function, "lambda.alarms.cloudwatch.amazonaws.com", idle.alarm_arn)
     unknown = group_metric(group, NAMESPACE, "MembersUnknown", "Minimum", Duration.minutes(5))
     alarm(stack, "Unknown", unknown, topic, periods=3, datapoints=3)
+    stalled = group_metric(group, NAMESPACE, "MembersIdleDespiteWork", "Minimum", Duration.minutes(5))
+    alarm(stack, "StalledWork", stalled, topic, periods=6, datapoints=6)
     errors = function.metric_errors(period=Duration.minutes(5), statistic="Sum")
     alarm(stack, "ReleaseErrors", errors, topic, periods=3, datapoints=2)
 
@@ -169,3 +171,26 @@ def cleanup(stack: Stack, group: autoscaling.AutoScalingGroup) -> None:
         },
     )
     resource.node.add_dependency(group)
+    when_group_goes(stack, group, function)
+
+
+def when_group_goes(stack: Stack, group: autoscaling.AutoScalingGroup, function: lambda_.Function) -> None:
+    """Invoke the function once more when CloudFormation begins to delete the group."""
+    group_resource = group.node.default_child
+    assert isinstance(group_resource, autoscaling.CfnAutoScalingGroup)
+    rule = events.CfnRule(
+        stack,
+        "GroupGoes",
+        event_pattern={
+            "source": ["aws.cloudformation"],
+            "detail-type": ["CloudFormation Resource Status Change"],
+            "detail": {
+                "stack-id": [stack.stack_id],
+                "logical-resource-id": [group_resource.logical_id],
+                "status-details": {"status": ["DELETE_IN_PROGRESS"]},
+            },
+        },
+        state="ENABLED",
+        targets=[events.CfnRule.TargetProperty(id="Handler", arn=function.function_arn)],
+    )
+    may_invoke(stack, "GroupGoesPermission", function, "events.amazonaws.com", rule.attr_arn)

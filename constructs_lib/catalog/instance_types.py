@@ -57,8 +57,8 @@ class AcceleratedType:
     architecture: str
     fraction: float | None = None
     driver: str | None = None
-    video_encoder: bool = False
-    status: str = "current"
+    video_encoder: bool | None = None
+    status: str | None = None
 
     def __post_init__(self) -> None:
         where = "AcceleratedType"
@@ -73,7 +73,11 @@ class AcceleratedType:
             where, "accelerator_memory_mib", self.accelerator_memory_mib, minimum=1, cure="give MiB of one accelerator"
         )
         one_of(where, "architecture", self.architecture, ARCHITECTURES, cure="name the CPU's architecture")
+        if self.video_encoder is None:
+            object.__setattr__(self, "video_encoder", False)
         instance_of(where, "video_encoder", self.video_encoder, bool, cure="write True or False")
+        if self.status is None:
+            object.__setattr__(self, "status", "current")
         one_of(where, "status", self.status, STATUSES, cure="leave it out for a type that AWS sells today")
         self._check_fraction(where)
         self._settle_driver(where)

@@ -88,8 +88,7 @@ class AcceleratedFleet(Construct):
             notifications: topic for all alarms and failed launches. Default: a new one without subscribers.
             role: of the instances, gets the permissions that the agent needs. Default: a new one with these alone.
             security_group: Default: a new one without inbound rules; outbound is open.
-            user_data: script that starts the workload, run after the agent. It is read at once: append to it afterwards
-                with ``add_user_data``. Default: nothing is started.
+            user_data: script that starts the workload, run after the agent. Default: nothing is started.
             encryption_key: for the volumes. Default: the account's default key for EBS.
 
         Raises:
@@ -125,7 +124,8 @@ class AcceleratedFleet(Construct):
         self._agent_parameter = self._build_agent_parameter()
         self._role = instance_role(self, "Role", role, self._agent_parameter.parameter_arn)
         self._security_group = self._build_security_group(vpc, security_group)
-        self._launch_template = self._build_launch_template(user_data, encryption_key)
+        self._workload = user_data
+        self._launch_template = self._build_launch_template(encryption_key)
         self._group = self._build_group(vpc, vpc_subnets)
         self._metrics = FleetMetrics(self._group.auto_scaling_group_name, settings.kind)
         self._release = self._build_release()
@@ -199,7 +199,7 @@ class AcceleratedFleet(Construct):
         user_data = self._launch_template.user_data
         assert user_data is not None
         user_data.add_commands(*commands)
-        check_user_data_size(self.node.path, user_data)
+        check_user_data_size(self.node.path, user_data, self._workload)
 
     def grant(self, grantee: iam.IGrantable, *actions: str) -> iam.Grant:
         """Allow Auto Scaling actions on this fleet's group and no other."""
@@ -276,9 +276,7 @@ class AcceleratedFleet(Construct):
             return given
         return ec2.SecurityGroup(self, "SecurityGroup", vpc=vpc, description="Instances of an accelerated fleet")
 
-    def _build_launch_template(
-        self, user_data: ec2.UserData | None, encryption_key: kms.IKey | None
-    ) -> ec2.LaunchTemplate:
+    def _build_launch_template(self, encryption_key: kms.IKey | None) -> ec2.LaunchTemplate:
         settings = self._settings
         first = settings.types[0]
         if encryption_key is not None:
@@ -298,7 +296,7 @@ class AcceleratedFleet(Construct):
                 agent_parameter=self._agent_parameter.parameter_name,
                 fallback_config=AgentConfiguration.fallback().to_json(),
                 driver_probe=settings.kind.driver_probe,
-                workload=user_data,
+                workload=self._workload,
             ),
             fleet_tag_value=self._tag_value,
         )

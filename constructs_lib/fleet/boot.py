@@ -6,6 +6,8 @@ import shlex
 from collections.abc import Sequence
 from importlib.resources import files
 
+import jsii
+from aws_cdk import IResolveContext, IStringProducer, Lazy
 from aws_cdk import aws_ec2 as ec2
 
 from constructs_lib.errors import ArgumentError
@@ -54,23 +56,35 @@ def boot_user_data(
         *_program(files("constructs_lib.fleet").joinpath("boot.sh").read_text(encoding="utf-8")),
     )
     if workload is not None:
-        script = workload.render()
-        if not script.startswith("#!"):
+        if not workload.render().startswith("#!"):
             rule = "be a Linux script that begins with '#!'"
             cure = "make it with ec2.UserData.for_linux()"
-            raise ArgumentError(complaint(where, "user_data", rule, script, cure))
-        user_data.add_commands(*_file(_WORKLOAD, script), f"chmod +x {_WORKLOAD}", _WORKLOAD)
-    check_user_data_size(where, user_data)
+            raise ArgumentError(complaint(where, "user_data", rule, workload.render(), cure))
+        later = Lazy.uncached_string(_Rendered(workload))
+        user_data.add_commands(*_file(_WORKLOAD, later), f"chmod +x {_WORKLOAD}", _WORKLOAD)
+    check_user_data_size(where, user_data, workload)
     return user_data
 
 
-def check_user_data_size(where: str, user_data: ec2.UserData) -> None:
+def check_user_data_size(where: str, user_data: ec2.UserData, workload: ec2.UserData | None) -> None:
     """Refuse user data that EC2 would refuse at launch, when nobody is looking any more."""
-    size = len(user_data.render().encode())
+    size = len(user_data.render().encode()) + len("" if workload is None else workload.render().encode())
     if size > _EC2_LIMIT_BYTES:
         rule = f"leave the whole script within {_EC2_LIMIT_BYTES} bytes"
         cure = "put the workload on the image or in S3 and fetch it from the script"
         raise ArgumentError(complaint(where, "user_data", rule, size, cure))
+
+
+@jsii.implements(IStringProducer)
+class _Rendered:
+    """A team's user data as it stands at synthesis, with what was added to it after the fleet was made."""
+
+    def __init__(self, user_data: ec2.UserData) -> None:
+        self._user_data = user_data
+
+    def produce(self, context: IResolveContext) -> str:
+        """Render it, as the CDK asks."""
+        return self._user_data.render()
 
 
 def _file(path: str, content: str) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 from aws_cdk import Duration
@@ -15,6 +15,7 @@ _WHERE = "IdlePolicy"
 _MINUTE = 60
 _SHORTEST_WINDOW = 5 * _MINUTE
 _LONGEST_WINDOW = 24 * 60 * _MINUTE  # above one day CloudWatch evaluates an alarm only once an hour
+_LONGEST_WARM_UP = 60 * _MINUTE  # Auto Scaling's default instance warm-up takes no more
 _DEFAULT_WARM_UP = 10 * _MINUTE
 
 
@@ -33,7 +34,7 @@ class IdleSignal(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class IdlePolicy:
-    """When an instance is idle, and how fast idle ones are released.
+    """When an instance is idle, and how fast idle ones are released. Two policies that say the same are equal.
 
     An instance is released when every signal was known and idle over the whole window. Silence is never idleness: a
     missing metric, a failed read or an unfinished warm-up keeps the instance.
@@ -43,7 +44,7 @@ class IdlePolicy:
             Default: 15 minutes.
         threshold_percent: an accelerator below this utilisation is idle. Above 0, below 100. Default: 5.
         warm_up: time after launch in which an instance counts as starting: boot, driver, data staging. Whole minutes,
-            at most the window. Default: 10 minutes, or the window if that is shorter.
+            at most an hour and at most the window. Default: 10 minutes, or the window if that is shorter.
         signals: what is looked at. Must contain ``IdleSignal.ACCELERATOR``.
             Default: accelerator, CPU and interactive sessions.
         cpu_threshold_percent: an instance below this CPU utilisation (all cores together) is idle. Above 0, below 100.
@@ -55,22 +56,27 @@ class IdlePolicy:
         ArgumentError: a value is out of range, or the window is shorter than the warm-up.
     """
 
-    window: Duration | None = None
+    # The CDK's Durations have no equality, so the seconds stand for them.
+    window: Duration | None = field(default=None, compare=False)
     threshold_percent: float | None = None
-    warm_up: Duration | None = None
+    warm_up: Duration | None = field(default=None, compare=False)
     signals: Sequence[IdleSignal] | None = None
     cpu_threshold_percent: float | None = None
     max_release_share: float | None = None
+    window_seconds: int = field(init=False)
+    warm_up_seconds: int = field(init=False)
 
     def __post_init__(self) -> None:
         window = _whole_minutes("window", self.window, 15 * _MINUTE, _SHORTEST_WINDOW, _LONGEST_WINDOW)
-        warm_up = _whole_minutes("warm_up", self.warm_up, min(_DEFAULT_WARM_UP, window), 0, _LONGEST_WINDOW)
+        warm_up = _whole_minutes("warm_up", self.warm_up, min(_DEFAULT_WARM_UP, window), 0, _LONGEST_WARM_UP)
         if warm_up > window:
             rule = f"not be shorter than warm_up ({warm_up // _MINUTE} minutes)"
             cure = "lengthen it or shorten the warm-up, else an instance is judged by its own boot"
             raise ArgumentError(complaint(_WHERE, "window", rule, f"{window // _MINUTE} minutes", cure))
         self._settle("window", Duration.seconds(window))
+        self._settle("window_seconds", window)
         self._settle("warm_up", Duration.seconds(warm_up))
+        self._settle("warm_up_seconds", warm_up)
         self._settle("threshold_percent", _percent("threshold_percent", self.threshold_percent, 5.0))
         self._settle("cpu_threshold_percent", _percent("cpu_threshold_percent", self.cpu_threshold_percent, 10.0))
         self._settle("signals", _signals(self.signals))
@@ -81,18 +87,6 @@ class IdlePolicy:
     def _settle(self, name: str, value: object) -> None:
         """Replace an omitted value by its default; afterwards the policy never changes again."""
         object.__setattr__(self, name, value)
-
-    @property
-    def window_seconds(self) -> int:
-        """The idle window in seconds."""
-        assert self.window is not None
-        return int(self.window.to_seconds())
-
-    @property
-    def warm_up_seconds(self) -> int:
-        """The warm-up in seconds."""
-        assert self.warm_up is not None
-        return int(self.warm_up.to_seconds())
 
 
 def _whole_minutes(parameter: str, value: Duration | None, default: int, minimum: int, maximum: int) -> int:
@@ -105,7 +99,7 @@ def _whole_minutes(parameter: str, value: Duration | None, default: int, minimum
     milliseconds = value.to_milliseconds()
     if milliseconds % (1000 * _MINUTE) or not minimum * 1000 <= milliseconds <= maximum * 1000:
         rule = f"be whole minutes from {minimum // _MINUTE} to {maximum // _MINUTE}"
-        cure = "metrics arrive once a minute, and CloudWatch judges an alarm over more than a day only hourly"
+        cure = "metrics arrive once a minute, and beyond the longest AWS judges hourly (window) or refuses (warm_up)"
         raise ArgumentError(complaint(_WHERE, parameter, rule, value.to_human_string(), cure))
     return int(milliseconds // 1000)
 

@@ -59,7 +59,6 @@ class WakeOnDemand(Construct):
                 ),
             ],
             timeout=Duration.seconds(50),
-            max_event_age=_INTERVAL,
         )
         acknowledge_wildcard(handler.role, "*", "DescribeAutoScalingGroups cannot be limited to one group.")
         acknowledge_wildcard(

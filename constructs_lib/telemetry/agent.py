@@ -49,7 +49,7 @@ class AgentConfiguration:
         options = Telemetry() if telemetry is None else telemetry
         kind = kind_of(types, where=where)
         measurements = options.measurements_of(kind, types, where=where)
-        accelerator = _section(measurements, series=options.per_accelerator_series)
+        accelerator = _section(measurements, series=options.per_accelerator_series is not False)
         return cls(_document({kind.agent_section: accelerator, **_host()}))
 
     @classmethod

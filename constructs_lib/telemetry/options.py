@@ -21,8 +21,7 @@ class Telemetry:
     Attributes:
         measurements: in the agent's spelling, for example ``("utilization_gpu", "power_draw")``; must contain
             the utilisation, which the release of idle instances reads.
-            Default: utilisation, memory, power, temperature and, on types offered for video, encoder
-                sessions; without
+            Default: utilisation, memory, power, temperature and, on types offered for video, encoder sessions; without
             what one of the fleet's types cannot report.
         per_accelerator_series: whether each accelerator has series of its own. False keeps only the roll-ups
             per instance and per group, which is all that alarms and handlers read. Default: True.
@@ -32,12 +31,12 @@ class Telemetry:
     """
 
     measurements: Sequence[str] | None = None
-    per_accelerator_series: bool = True
+    per_accelerator_series: bool | None = None
 
     def __post_init__(self) -> None:
-        instance_of(
-            "Telemetry", "per_accelerator_series", self.per_accelerator_series, bool, cure="write True or False"
-        )
+        series = True if self.per_accelerator_series is None else self.per_accelerator_series
+        instance_of("Telemetry", "per_accelerator_series", series, bool, cure="write True or False")
+        object.__setattr__(self, "per_accelerator_series", series)
         if self.measurements is not None:
             cure = "leave it out for the standard ones, or write for example ('utilization_gpu', 'power_draw')"
             measurements = list_of("Telemetry", "measurements", self.measurements, str, cure=cure)

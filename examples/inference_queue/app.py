@@ -128,8 +128,13 @@ def build(app: App) -> None:
 
 
 def _from_command_line() -> Environment:
-    """The account and region of the CDK command line's credentials; a lookup needs them."""
-    return Environment(account=os.environ["CDK_DEFAULT_ACCOUNT"], region=os.environ["CDK_DEFAULT_REGION"])
+    """The account and Region of the CDK command line's credentials; a lookup needs them."""
+    account, region = os.environ.get("CDK_DEFAULT_ACCOUNT"), os.environ.get("CDK_DEFAULT_REGION")
+    if not account or not region:
+        raise SystemExit(
+            "-c vpc_id=... looks the VPC up in your account: give the cdk command credentials and a Region"
+        )
+    return Environment(account=account, region=region)
 
 
 if __name__ == "__main__":

@@ -276,8 +276,8 @@ POLICY = [
     policy_row("window", TOGETHER, Duration.minutes(10), "not be shorter than warm_up (11 minutes)", got="'10 minutes'",
                beside={"warm_up": Duration.minutes(11)}),
     policy_row("warm_up", TYPE, "10 minutes", "be of type Duration"),
-    policy_row("warm_up", RANGE, Duration.seconds(90), "be whole minutes from 0 to 1440", got="'1 minute 30 seconds'"),
-    policy_row("warm_up", RANGE, Duration.days(2), "be whole minutes from 0 to 1440", got="'2 days'"),
+    policy_row("warm_up", RANGE, Duration.seconds(90), "be whole minutes from 0 to 60", got="'1 minute 30 seconds'"),
+    policy_row("warm_up", RANGE, Duration.days(2), "be whole minutes from 0 to 60", got="'2 days'"),
     policy_row("signals", TYPE, IdleSignal.CPU, "be a list of IdleSignal"),
     policy_row("signals", TYPE, ["accelerator"], "be of type IdleSignal", got="'accelerator'"),
     policy_row("signals", RANGE, [], "contain IdleSignal.ACCELERATOR"),
@@ -449,7 +449,7 @@ def test_every_exception_to_the_rule_is_about_a_parameter_that_exists() -> None:
 
 def test_right_values_at_the_edge_of_each_range_are_taken() -> None:
     IdlePolicy(window=Duration.minutes(5), warm_up=Duration.minutes(5), threshold_percent=0.1, max_release_share=1)
-    IdlePolicy(window=Duration.days(1), warm_up=Duration.days(1), threshold_percent=99.9, max_release_share=0.001)
+    IdlePolicy(window=Duration.days(1), warm_up=Duration.hours(1), threshold_percent=99.9, max_release_share=0.001)
     Purchase.spot(on_demand_base=0, on_demand_percent=99)
     FleetStorage(root_volume_size=Size.gibibytes(1), root_volume_iops=3_000, root_volume_throughput_mib_s=125)
     FleetStorage(root_volume_size=Size.tebibytes(64), root_volume_iops=80_000, root_volume_throughput_mib_s=2_000)

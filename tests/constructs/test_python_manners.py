@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import re
 from collections.abc import Callable
 from typing import Any
@@ -16,6 +17,7 @@ from constructs import Construct
 
 from constructs_lib import (
     AcceleratedFleet,
+    AcceleratedType,
     FleetError,
     FleetImage,
     FleetStorage,
@@ -89,7 +91,7 @@ def settled(value: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("make", [IdlePolicy, FleetStorage])
 def test_case_72_none_equals_omission_for_every_field(make: Any) -> None:
-    everything = dict.fromkeys(field.name for field in dataclasses.fields(make))
+    everything = dict.fromkeys(field.name for field in dataclasses.fields(make) if field.init)
     assert settled(make(**everything)) == settled(make())
 
 
@@ -99,7 +101,33 @@ def test_case_72_none_equals_omission_for_other_optional_arguments() -> None:
     assert Purchase.spot(on_demand_base=None, on_demand_percent=None) == Purchase.spot()
     assert FleetImage.deep_learning_base(None) == FleetImage.deep_learning_base()
     assert FleetImage.from_ssm_parameter("/a", root_device=None) == FleetImage.from_ssm_parameter("/a")
-    assert Telemetry(measurements=None) == Telemetry()
+    assert Telemetry(measurements=None, per_accelerator_series=None) == Telemetry()
+    facts: dict[str, Any] = {
+        "name": "g9.xlarge",
+        "kind": "nvidia",
+        "model": "X",
+        "accelerators": 1,
+        "accelerator_memory_mib": 1024,
+        "architecture": "x86_64",
+    }
+    omitted = dict.fromkeys(("fraction", "driver", "video_encoder", "status"))
+    assert AcceleratedType(**facts, **omitted) == AcceleratedType(**facts)
+
+
+def test_policies_that_say_the_same_are_equal() -> None:
+    assert IdlePolicy(window=Duration.minutes(15)) == IdlePolicy(window=Duration.seconds(900))
+    assert hash(IdlePolicy()) == hash(IdlePolicy(warm_up=Duration.minutes(10)))
+    assert IdlePolicy(window=Duration.minutes(16)) != IdlePolicy()
+
+
+def test_commands_added_to_the_given_user_data_afterwards_arrive() -> None:
+    workload = ec2.UserData.for_linux()
+    made = stack()
+    fleet(made, user_data=workload)
+    workload.add_commands("echo added later")
+    template = Template.from_stack(made).to_json()
+    (launch,) = [r for r in template["Resources"].values() if r["Type"] == "AWS::EC2::LaunchTemplate"]
+    assert "echo added later" in json.dumps(launch)
 
 
 def test_case_72_zero_is_not_omission() -> None:

@@ -210,7 +210,7 @@ def test_the_agents_own_prefix_is_accepted_in_measurements() -> None:
     assert section["measurement"] == ["utilization_gpu", "memory_free"]
 
 
-@pytest.mark.parametrize("value", ["no", 0, None])
+@pytest.mark.parametrize("value", ["no", 0])
 def test_per_accelerator_series_is_yes_or_no(value: Any) -> None:
     with pytest.raises(ArgumentError, match="Telemetry: per_accelerator_series must be of type bool"):
         Telemetry(per_accelerator_series=value)
