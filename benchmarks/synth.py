@@ -60,7 +60,7 @@ def main() -> None:
     comparisons = [
         compare_imports(arguments.repetitions),
         compare_fleets("one fleet", fleets=1, repetitions=arguments.repetitions),
-        compare_fleets(f"per fleet of {_FLEETS}", fleets=_FLEETS, repetitions=max(3, arguments.repetitions // 2)),
+        compare_fleets(f"per fleet of {_FLEETS}", fleets=_FLEETS, repetitions=min(5, arguments.repetitions)),
     ]
     if arguments.json:
         print(json.dumps({each.name: {**asdict(each), "ratio": each.ratio} for each in comparisons}))
