@@ -6,21 +6,26 @@ a user who runs cdk-nag's AwsSolutions pack over an app with our constructs sees
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from aws_cdk import Acknowledgment, Stack, Validations
 from constructs import IConstruct
 
-
-def acknowledge(construct: IConstruct, rule: str, reason: str) -> None:
-    """Record why ``rule`` (for example ``AwsSolutions-L1``) does not apply to ``construct``."""
-    Validations.of(construct).acknowledge(Acknowledgment(id=rule, reason=reason))
+_TOKEN = "${Token["
 
 
-def acknowledge_wildcard(construct: IConstruct, resource: str, reason: str) -> None:
-    """Record why a policy under ``construct`` names the wildcard ``resource`` (``*`` or an ARN with a ``*``)."""
-    finding = f"Resource::{_flatten(Stack.of(construct).resolve(resource))}"
-    acknowledge(construct, f"AwsSolutions-IAM5[{finding}]", reason)
+def acknowledge(construct: IConstruct, reasons: Mapping[str, str]) -> None:
+    """Record why each finding, for example ``AwsSolutions-L1``, does not apply to ``construct`` and all below it."""
+    acknowledgements = [Acknowledgment(id=finding, reason=reason) for finding, reason in reasons.items()]
+    Validations.of(construct).acknowledge(*acknowledgements)
+
+
+def wildcard(construct: IConstruct, resource: str) -> str:
+    """The finding that a policy of ``construct`` names the wildcard ``resource``: ``*``, or an ARN with a ``*``."""
+    # Asking the CDK to resolve is a call into another process; plain text needs none.
+    name = _flatten(Stack.of(construct).resolve(resource)) if _TOKEN in resource else resource
+    return f"AwsSolutions-IAM5[Resource::{name}]"
 
 
 def _flatten(value: Any) -> str:

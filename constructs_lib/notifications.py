@@ -1,10 +1,8 @@
-"""Where people are told: one topic that alarms and events can reach, and an alarm's way to it."""
+"""Where people are told: one topic that alarms and events can reach."""
 
 from __future__ import annotations
 
-import jsii
 from aws_cdk import Annotations, Aws
-from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_sns as sns
@@ -78,19 +76,3 @@ def _statements(actions: list[str], resource: str) -> list[iam.PolicyStatement]:
             sid="FleetEvents", actions=actions, principals=[iam.ServicePrincipal(_EVENTS)], resources=[resource]
         ),
     ]
-
-
-@jsii.implements(cloudwatch.IAlarmAction)
-class AlarmAction:
-    """Sends an alarm to a topic or a function, and does nothing else.
-
-    The CDK's own ``LambdaAction`` also adds the function's permission under a construct id that depends on a feature
-    flag of the user's app; ours are added by the construct that owns the function, under ids that never change.
-    """
-
-    def __init__(self, target_arn: str) -> None:
-        self._target_arn = target_arn
-
-    def bind(self, scope: Construct, alarm: cloudwatch.IAlarm) -> cloudwatch.AlarmActionConfig:
-        """Name the target, as the CDK asks."""
-        return cloudwatch.AlarmActionConfig(alarm_action_arn=self._target_arn)

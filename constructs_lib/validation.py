@@ -11,7 +11,6 @@ import re
 import struct
 import sys
 from collections.abc import Collection, Sequence
-from difflib import get_close_matches
 from typing import TypeVar
 
 from constructs_lib.errors import ArgumentError
@@ -45,6 +44,8 @@ def _is_token(value: object) -> bool:
 
 def closest(name: str, choices: Collection[str]) -> str:
     """Name the choice that was probably meant, as the beginning of a cure, or return an empty string."""
+    from difflib import get_close_matches  # only an error message needs it
+
     matches = get_close_matches(name, choices, n=1)
     return f"did you mean {matches[0]!r}? " if matches else ""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache
 from types import MappingProxyType
 
@@ -167,5 +166,7 @@ def _similar(name: str, types: Mapping[str, AcceleratedType]) -> str:
     """Sizes of the same family are what was meant if the family is known, else whatever is spelled alike."""
     family = name.partition(".")[0]
     siblings: Sequence[str] = [known for known, facts in types.items() if facts.family == family]
+    from difflib import get_close_matches  # only an error message needs it
+
     matches = get_close_matches(name, siblings or list(types), n=3)
     return f"did you mean {' or '.join(matches)}? Else " if matches else ""

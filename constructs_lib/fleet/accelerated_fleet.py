@@ -14,6 +14,7 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_sns as sns
 from aws_cdk import aws_ssm as ssm
+from aws_cdk.aws_cloudwatch_actions import SnsAction
 from constructs import Construct
 
 from constructs_lib.fleet.advice import advise
@@ -121,6 +122,7 @@ class AcceleratedFleet(Construct):
         self._settings = settings
         self._tag_value = f"{Stack.of(self).stack_name}/{Names.unique_resource_name(self, max_length=80)}"
         self._notifications = notifications_topic(self, "Notifications", notifications)
+        self._alarm_action = SnsAction(self._notifications)
         self._agent_parameter = self._build_agent_parameter()
         self._role = instance_role(self, "Role", role, self._agent_parameter.parameter_arn)
         self._security_group = self._build_security_group(vpc, security_group)
@@ -321,7 +323,7 @@ class AcceleratedFleet(Construct):
             kind=self._settings.kind,
             protection=ScaleInProtection.IGNORE,
             demand=self._settings.demand,
-            notifications=self._notifications,
+            alarm_action=self._alarm_action,
         )
 
     def _build_wake(self) -> WakeOnDemand | None:
@@ -332,17 +334,17 @@ class AcceleratedFleet(Construct):
             "Wake",
             auto_scaling_group=self._group,
             demand=self._settings.demand,
-            notifications=self._notifications,
+            alarm_action=self._alarm_action,
         )
 
     def _build_watch(self) -> None:
-        topic = self._notifications
+        metrics, action = self._metrics, self._alarm_action
         warm_up = self._settings.idle.warm_up_seconds
-        telemetry_gap_alarm(self, "TelemetryGapAlarm", self._metrics, warm_up_seconds=warm_up, notifications=topic)
-        capacity_shortfall_alarm(self, "CapacityShortfallAlarm", self._metrics, notifications=topic)
+        telemetry_gap_alarm(self, "TelemetryGapAlarm", metrics, warm_up_seconds=warm_up, alarm_action=action)
+        capacity_shortfall_alarm(self, "CapacityShortfallAlarm", metrics, alarm_action=action)
         launch_failure_rule(
             self,
             "LaunchFailures",
             auto_scaling_group_name=self._group.auto_scaling_group_name,
-            notifications=topic,
+            notifications=self._notifications,
         )

@@ -12,6 +12,12 @@ from constructs_lib.fleet.settings import FleetSettings
 from constructs_lib.telemetry import names
 
 _SHORTEST_GRACE_SECONDS = 300
+_ANSWERED = {
+    "AwsSolutions-AS3": "Scaling is what this group does all day: failed launches and missing capacity reach the "
+    "fleet's topic, and every release is a line in the release function's log.",
+    "AwsSolutions-EC26": "The rule cannot follow a mixed instances policy; the only volume is in the launch template, "
+    "encrypted.",
+}
 
 
 def auto_scaling_group(
@@ -53,7 +59,7 @@ def auto_scaling_group(
     Tags.of(group).add(names.FLEET_TAG, fleet_tag_value, apply_to_launched_instances=False)
     resource = group.node.default_child
     assert isinstance(resource, CfnResource)
-    _acknowledge(resource, mixed=mixed)
+    acknowledge(resource, _ANSWERED)
     resource.add_metadata(
         "AcceleratedFleet",
         {
@@ -62,21 +68,6 @@ def auto_scaling_group(
         },
     )
     return group
-
-
-def _acknowledge(resource: CfnResource, *, mixed: bool) -> None:
-    acknowledge(
-        resource,
-        "AwsSolutions-AS3",
-        "Scaling is what this group does all day: failed launches and missing capacity reach the fleet's topic, and "
-        "every release is a line in the release function's log.",
-    )
-    if mixed:
-        acknowledge(
-            resource,
-            "AwsSolutions-EC26",
-            "The rule cannot follow a mixed instances policy; the only volume is in the launch template, encrypted.",
-        )
 
 
 def _mixed_policy(launch_template: ec2.LaunchTemplate, settings: FleetSettings) -> autoscaling.MixedInstancesPolicy:

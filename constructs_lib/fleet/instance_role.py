@@ -5,7 +5,7 @@ from __future__ import annotations
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
-from constructs_lib.acknowledgement import acknowledge_wildcard
+from constructs_lib.acknowledgement import acknowledge, wildcard
 from constructs_lib.errors import ArgumentError
 from constructs_lib.telemetry import names
 from constructs_lib.validation import complaint
@@ -38,14 +38,14 @@ def instance_role(scope: Construct, id: str, given: iam.IRole | None, agent_para
             assumed_by=iam.ServicePrincipal("ec2.amazonaws.com"),
             inline_policies={"Telemetry": iam.PolicyDocument(statements=statements)},
         )
-        acknowledge_wildcard(role, "*", _REASON)
+        acknowledge(role, {wildcard(role, "*"): _REASON})
         return role
     for statement in statements:
         if not _was_added(given, given.add_to_principal_policy(statement)):
             rule = "be one that the fleet may add permissions to"
             cure = "import it with mutable=True, or leave it out for a role of the fleet's own"
             raise ArgumentError(complaint(scope.node.path, "role", rule, given, cure))
-    acknowledge_wildcard(given, "*", _REASON)
+    acknowledge(given, {wildcard(given, "*"): _REASON})
     return given
 
 

@@ -51,7 +51,7 @@ def launch_template(
     )
     if storage.root_volume_iops is not None and storage.root_volume_iops > _OUTDATED_MOST_IOPS:
         reason = "gp3 volumes take up to 80,000 IOPS since September 2025; FleetStorage has checked the value."
-        acknowledge(template, "CloudFormation-Validate::E3671", reason)
+        acknowledge(template, {"CloudFormation-Validate::E3671": reason})
     Tags.of(template).add(names.FLEET_TAG, fleet_tag_value)
     resource = template.node.default_child
     assert isinstance(resource, CfnResource)

@@ -8,10 +8,8 @@ from aws_cdk import aws_events as events
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
-from constructs_lib.notifications import AlarmAction
 from constructs_lib.telemetry import FleetMetrics
 
-_MINUTE = Duration.minutes(1)
 _SHORTEST_GAP_MINUTES = 10
 _SHORTFALL_MINUTES = 15
 # The group's own metrics arrive one or two minutes late; an alarm that wanted the newest minutes too might never have
@@ -20,7 +18,7 @@ _LATE_MINUTES = 2
 
 
 def telemetry_gap_alarm(
-    scope: Construct, id: str, metrics: FleetMetrics, *, warm_up_seconds: int, notifications: sns.ITopic
+    scope: Construct, id: str, metrics: FleetMetrics, *, warm_up_seconds: int, alarm_action: cloudwatch.IAlarmAction
 ) -> cloudwatch.Alarm:
     """There is capacity, but no accelerator has reported for 10 minutes, or for the warm-up if that is longer.
 
@@ -37,11 +35,11 @@ def telemetry_gap_alarm(
         metric=cloudwatch.MathExpression(
             expression="in_service - samples",
             using_metrics={
-                "in_service": metrics.in_service_instances(period=_MINUTE),
-                "samples": metrics.accelerator_samples(period=_MINUTE),
+                "in_service": metrics.in_service_instances(),
+                "samples": metrics.accelerator_samples(),
             },
             label="instances in service less accelerator samples",
-            period=_MINUTE,
+            period=Duration.minutes(1),
         ),
         comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD,
         threshold=0,
@@ -49,12 +47,12 @@ def telemetry_gap_alarm(
         datapoints_to_alarm=minutes,
         treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
     )
-    alarm.add_alarm_action(AlarmAction(notifications.topic_arn))
+    alarm.add_alarm_action(alarm_action)
     return alarm
 
 
 def capacity_shortfall_alarm(
-    scope: Construct, id: str, metrics: FleetMetrics, *, notifications: sns.ITopic
+    scope: Construct, id: str, metrics: FleetMetrics, *, alarm_action: cloudwatch.IAlarmAction
 ) -> cloudwatch.Alarm:
     """For 15 minutes fewer instances have been in service than wanted: no quota, no capacity, or a boot that fails."""
     alarm = cloudwatch.Alarm(
@@ -64,11 +62,11 @@ def capacity_shortfall_alarm(
         metric=cloudwatch.MathExpression(
             expression="desired - in_service",
             using_metrics={
-                "desired": metrics.desired_capacity(period=_MINUTE),
-                "in_service": metrics.in_service_instances(period=_MINUTE),
+                "desired": metrics.desired_capacity(),
+                "in_service": metrics.in_service_instances(),
             },
             label="instances wanted less instances in service",
-            period=_MINUTE,
+            period=Duration.minutes(1),
         ),
         comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD,
         threshold=0,
@@ -76,7 +74,7 @@ def capacity_shortfall_alarm(
         datapoints_to_alarm=_SHORTFALL_MINUTES,
         treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
     )
-    alarm.add_alarm_action(AlarmAction(notifications.topic_arn))
+    alarm.add_alarm_action(alarm_action)
     return alarm
 
 

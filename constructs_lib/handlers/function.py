@@ -11,10 +11,11 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
-from constructs_lib.acknowledgement import acknowledge
+from constructs_lib.acknowledgement import acknowledge, wildcard
 
-# Supported by Lambda until 2029-06-30; pinned, so that a new CDK version does not move a running fleet's handlers.
-_RUNTIME = lambda_.Runtime.PYTHON_3_13
+GROUP_WILDCARD = "The wildcard stands for the group's UUID, unknown to CloudFormation; the name after it is exact."
+"""Why a policy names a group's ARN with a ``*`` in it."""
+
 _PACKAGE = Path(__file__).resolve().parents[1]
 
 
@@ -44,8 +45,9 @@ class HandlerFunction(Construct):
         description: str,
         environment: Mapping[str, str],
         statements: Sequence[iam.PolicyStatement],
-        timeout: Duration,
-        max_event_age: Duration | None = None,
+        wildcards: Mapping[str, str],
+        timeout_seconds: int,
+        max_event_age_seconds: int | None = None,
     ) -> None:
         """
         Args:
@@ -53,9 +55,10 @@ class HandlerFunction(Construct):
             description: what the function does, for the console.
             environment: the handler's settings.
             statements: what the handler may do besides writing its own log.
-            timeout: longest run.
-            max_event_age: an asynchronous event older than this is dropped, and a failed one is not retried, because
-                the next tick of the schedule repairs it. Default: Lambda's own two retries within six hours.
+            wildcards: each resource with a ``*`` in the statements, and why nothing narrower will do.
+            timeout_seconds: longest run.
+            max_event_age_seconds: an asynchronous event older than this is dropped, and a failed one is not retried,
+                since the next tick of the schedule repairs it. Default: Lambda's own two retries within six hours.
         """
         super().__init__(scope, id)
         log_group = logs.LogGroup(
@@ -70,22 +73,25 @@ class HandlerFunction(Construct):
                 str(handlers_directory()), exclude=["**/__pycache__", "**/*.pyc", "**/.DS_Store"]
             ),
             handler=f"{handler}.index.handler",
-            runtime=_RUNTIME,
+            # Supported by Lambda until 2029-06-30; pinned, so that a new CDK version does not move running handlers.
+            runtime=lambda_.Runtime.PYTHON_3_13,
             architecture=lambda_.Architecture.ARM_64,
             memory_size=256,
-            timeout=timeout,
+            timeout=Duration.seconds(timeout_seconds),
             environment=dict(environment),
             role=self.role,
             log_group=log_group,
             logging_format=lambda_.LoggingFormat.JSON,
-            retry_attempts=None if max_event_age is None else 0,
-            max_event_age=max_event_age,
+            retry_attempts=None if max_event_age_seconds is None else 0,
+            max_event_age=None if max_event_age_seconds is None else Duration.seconds(max_event_age_seconds),
         )
         acknowledge(
-            self.function,
-            "AwsSolutions-L1",
-            "The runtime is pinned to a version that Lambda supports until 2029-06-30, so that an upgrade of the CDK "
-            "does not change the code path that terminates instances.",
+            self,
+            {
+                "AwsSolutions-L1": "The runtime is pinned to a version that Lambda supports until 2029-06-30, so that "
+                "an upgrade of the CDK does not change the code path that terminates instances.",
+                **{wildcard(self, resource): reason for resource, reason in wildcards.items()},
+            },
         )
 
     def _build_role(self, log_group: logs.LogGroup, statements: Sequence[iam.PolicyStatement]) -> iam.Role:

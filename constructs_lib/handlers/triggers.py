@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from aws_cdk import Duration
 from aws_cdk import aws_events as events
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
@@ -43,15 +42,15 @@ class RuleTrigger(Construct):
 
 
 class ScheduleTrigger(RuleTrigger):
-    """Invokes ``function`` every ``interval``.
+    """Invokes ``function`` every so many minutes.
 
     A rule fires within seconds of its minute, where EventBridge Scheduler has a precision of one minute, so two of its
     runs can be almost two minutes apart.
     """
 
-    def __init__(self, scope: Construct, id: str, *, function: lambda_.Function, interval: Duration) -> None:
-        schedule = events.Schedule.rate(interval).expression_string
-        super().__init__(scope, id, function=function, schedule_expression=schedule)
+    def __init__(self, scope: Construct, id: str, *, function: lambda_.Function, minutes: int) -> None:
+        rate = "rate(1 minute)" if minutes == 1 else f"rate({minutes} minutes)"
+        super().__init__(scope, id, function=function, schedule_expression=rate)
 
 
 class EventTrigger(RuleTrigger):

@@ -64,7 +64,7 @@ def unknown_members_alarm(scope: Construct, id: str, metrics: FleetMetrics) -> c
         scope,
         id,
         alarm_description="Instances that nobody can tell idle from busy are kept: see the release function's log.",
-        metric=metrics.members_unknown(period=Duration.minutes(5), statistic="Minimum"),
+        metric=metrics.members_unknown(statistic="Minimum"),
         comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
         threshold=1,
         evaluation_periods=3,
@@ -82,7 +82,7 @@ def stalled_work_alarm(scope: Construct, id: str, metrics: FleetMetrics) -> clou
             "Instances idle although work waits: the worker takes no jobs, a job can never be done (is there a "
             "dead-letter queue?), or an instance takes more jobs at a time than the demand says."
         ),
-        metric=metrics.members_idle_despite_work(period=Duration.minutes(5), statistic="Minimum"),
+        metric=metrics.members_idle_despite_work(statistic="Minimum"),
         comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
         threshold=1,
         evaluation_periods=6,

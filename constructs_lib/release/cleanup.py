@@ -8,14 +8,13 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
-from constructs_lib.acknowledgement import acknowledge_wildcard
 from constructs_lib.handlers import EventTrigger, HandlerFunction
 from constructs_lib.telemetry import names
 
 # Lambda's longest run is 15 minutes and it retries an asynchronous event twice: three runs fit, and CloudFormation's
 # own limit of an hour is never reached.
-_RUN = Duration.minutes(15)
-_LONGEST_ANSWER = Duration.minutes(50)
+_RUN_SECONDS = 15 * 60
+_LONGEST_ANSWER_SECONDS = 50 * 60
 
 
 class FleetCleanup(Construct):
@@ -57,7 +56,7 @@ class FleetCleanup(Construct):
             resource_name="*:autoScalingGroupName/*",
             arn_format=ArnFormat.COLON_RESOURCE_NAME,
         )
-        handler = HandlerFunction(
+        return HandlerFunction(
             self,
             "Handler",
             handler="fleet_cleanup",
@@ -69,19 +68,12 @@ class FleetCleanup(Construct):
                 "GROUP_LOGICAL_ID": group_logical_id,
             },
             statements=_statements(groups, fleet_tag_value),
-            timeout=_RUN,
+            wildcards={
+                "*": "The Describe calls cannot be limited; the two EC2 calls are limited to this fleet's tag.",
+                groups: "The group depends on this role, which cannot name it: this fleet's tag limits the calls.",
+            },
+            timeout_seconds=_RUN_SECONDS,
         )
-        acknowledge_wildcard(
-            handler.role,
-            "*",
-            "The Describe calls cannot be limited; the two EC2 calls are limited to this fleet's tag by a condition.",
-        )
-        acknowledge_wildcard(
-            handler.role,
-            groups,
-            "The group depends on this role, which cannot name it: a condition limits the calls to this fleet's tag.",
-        )
-        return handler
 
     def _build_resource(self, group: autoscaling.AutoScalingGroup, fleet_tag_value: str) -> CustomResource:
         resource = CustomResource(
@@ -89,7 +81,7 @@ class FleetCleanup(Construct):
             "Resource",
             service_token=self.function.function_arn,
             resource_type="Custom::AcceleratedFleetCleanup",
-            service_timeout=_LONGEST_ANSWER,
+            service_timeout=Duration.seconds(_LONGEST_ANSWER_SECONDS),
             properties={
                 "AutoScalingGroupName": group.auto_scaling_group_name,
                 "FleetTagKey": names.FLEET_TAG,

@@ -6,6 +6,7 @@ from aws_cdk import aws_autoscaling as autoscaling
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_sns as sns
+from aws_cdk.aws_cloudwatch_actions import SnsAction
 from constructs import Construct
 
 from constructs_lib.catalog import AcceleratedType, known_types
@@ -68,7 +69,7 @@ class IdleRelease(Construct):
             kind=NVIDIA,
             protection=ScaleInProtection.HOLD,
             demand=demand,
-            notifications=self.notifications,
+            alarm_action=SnsAction(self.notifications),
         )
         self.agent_configuration = AgentConfiguration.full(_any_nvidia_type(), where=path).to_json()
 

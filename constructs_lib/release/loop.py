@@ -6,23 +6,19 @@ import json
 from collections.abc import Mapping, Sequence
 from enum import Enum
 
-from aws_cdk import Duration
 from aws_cdk import aws_autoscaling as autoscaling
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
-from aws_cdk import aws_sns as sns
 from constructs import Construct
 
-from constructs_lib.acknowledgement import acknowledge_wildcard
-from constructs_lib.handlers import HandlerFunction, ScheduleTrigger
-from constructs_lib.notifications import AlarmAction
+from constructs_lib.handlers import GROUP_WILDCARD, FunctionAction, HandlerFunction, ScheduleTrigger
 from constructs_lib.release.alarms import errors_alarm, idle_alarm, stalled_work_alarm, unknown_members_alarm
 from constructs_lib.release.policy import IdlePolicy, IdleSignal
 from constructs_lib.scaling import Demand
 from constructs_lib.telemetry import AcceleratorKind, FleetMetrics, names
 
-_INTERVAL = Duration.minutes(5)
+_INTERVAL_MINUTES = 5
 
 
 class ScaleInProtection(Enum):
@@ -52,13 +48,13 @@ class ReleaseLoop(Construct):
         kind: AcceleratorKind,
         protection: ScaleInProtection,
         demand: Demand | None,
-        notifications: sns.ITopic,
+        alarm_action: cloudwatch.IAlarmAction,
     ) -> None:
         super().__init__(scope, id)
         metrics = FleetMetrics(auto_scaling_group.auto_scaling_group_name, kind)
         environment = _environment(auto_scaling_group, policy, kind, protection, demand)
         self._handler = self._build_handler(auto_scaling_group, environment, policy, demand)
-        ScheduleTrigger(self, "Steady", function=self.function, interval=_INTERVAL)
+        ScheduleTrigger(self, "Steady", function=self.function, minutes=_INTERVAL_MINUTES)
         self.idle_alarm = self._build_trigger(metrics, policy)
         alarms = [
             unknown_members_alarm(self, "UnknownAlarm", metrics),
@@ -67,7 +63,7 @@ class ReleaseLoop(Construct):
         if demand is not None:
             alarms.append(stalled_work_alarm(self, "StalledWorkAlarm", metrics))
         for alarm in alarms:
-            alarm.add_alarm_action(AlarmAction(notifications.topic_arn))
+            alarm.add_alarm_action(alarm_action)
 
     @property
     def function(self) -> lambda_.Function:
@@ -81,30 +77,25 @@ class ReleaseLoop(Construct):
         policy: IdlePolicy,
         demand: Demand | None,
     ) -> HandlerFunction:
-        handler = HandlerFunction(
+        return HandlerFunction(
             self,
             "Handler",
             handler="release_idle",
             description="Releases the idle instances of an accelerated group, one verdict per instance",
             environment=environment,
             statements=_statements(group, policy, demand),
+            wildcards={
+                "*": "These calls only read, and IAM cannot limit any of them to one group or its instances.",
+                group.auto_scaling_group_arn: GROUP_WILDCARD,
+            },
             # A pass that has not ended when the next one starts would act beside it.
-            timeout=_INTERVAL,
-            max_event_age=_INTERVAL,
+            timeout_seconds=_INTERVAL_MINUTES * 60,
+            max_event_age_seconds=_INTERVAL_MINUTES * 60,
         )
-        acknowledge_wildcard(
-            handler.role, "*", "These calls only read, and IAM cannot limit any of them to one group or its instances."
-        )
-        acknowledge_wildcard(
-            handler.role,
-            group.auto_scaling_group_arn,
-            "The wildcard stands for the group's UUID, unknown to CloudFormation; the name after it is exact.",
-        )
-        return handler
 
     def _build_trigger(self, metrics: FleetMetrics, policy: IdlePolicy) -> cloudwatch.Alarm:
         alarm = idle_alarm(self, "IdleAlarm", metrics, policy)
-        alarm.add_alarm_action(AlarmAction(self.function.function_arn))
+        alarm.add_alarm_action(FunctionAction(self.function))
         lambda_.CfnPermission(
             self,
             "IdleAlarmPermission",

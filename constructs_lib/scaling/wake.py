@@ -7,15 +7,10 @@ from aws_cdk import aws_autoscaling as autoscaling
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
-from aws_cdk import aws_sns as sns
 from constructs import Construct
 
-from constructs_lib.acknowledgement import acknowledge_wildcard
-from constructs_lib.handlers import HandlerFunction, ScheduleTrigger
-from constructs_lib.notifications import AlarmAction
+from constructs_lib.handlers import GROUP_WILDCARD, HandlerFunction, ScheduleTrigger
 from constructs_lib.scaling.demand import Demand
-
-_INTERVAL = Duration.minutes(1)
 
 
 class WakeOnDemand(Construct):
@@ -32,12 +27,12 @@ class WakeOnDemand(Construct):
         *,
         auto_scaling_group: autoscaling.IAutoScalingGroup,
         demand: Demand,
-        notifications: sns.ITopic,
+        alarm_action: cloudwatch.IAlarmAction,
     ) -> None:
         super().__init__(scope, id)
         self._handler = self._build_handler(auto_scaling_group, demand)
-        ScheduleTrigger(self, "EveryMinute", function=self.function, interval=_INTERVAL)
-        self.errors_alarm = self._build_errors_alarm(notifications)
+        ScheduleTrigger(self, "EveryMinute", function=self.function, minutes=1)
+        self.errors_alarm = self._build_errors_alarm(alarm_action)
 
     @property
     def function(self) -> lambda_.Function:
@@ -45,7 +40,7 @@ class WakeOnDemand(Construct):
         return self._handler.function
 
     def _build_handler(self, group: autoscaling.IAutoScalingGroup, demand: Demand) -> HandlerFunction:
-        handler = HandlerFunction(
+        return HandlerFunction(
             self,
             "Handler",
             handler="wake_on_demand",
@@ -58,17 +53,14 @@ class WakeOnDemand(Construct):
                     actions=["autoscaling:SetDesiredCapacity"], resources=[group.auto_scaling_group_arn]
                 ),
             ],
-            timeout=Duration.seconds(50),
+            wildcards={
+                "*": "DescribeAutoScalingGroups cannot be limited to one group.",
+                group.auto_scaling_group_arn: GROUP_WILDCARD,
+            },
+            timeout_seconds=50,
         )
-        acknowledge_wildcard(handler.role, "*", "DescribeAutoScalingGroups cannot be limited to one group.")
-        acknowledge_wildcard(
-            handler.role,
-            group.auto_scaling_group_arn,
-            "The wildcard stands for the group's UUID, unknown to CloudFormation; the name after it is exact.",
-        )
-        return handler
 
-    def _build_errors_alarm(self, notifications: sns.ITopic) -> cloudwatch.Alarm:
+    def _build_errors_alarm(self, alarm_action: cloudwatch.IAlarmAction) -> cloudwatch.Alarm:
         alarm = cloudwatch.Alarm(
             self,
             "ErrorsAlarm",
@@ -80,5 +72,5 @@ class WakeOnDemand(Construct):
             datapoints_to_alarm=3,
             treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
         )
-        alarm.add_alarm_action(AlarmAction(notifications.topic_arn))
+        alarm.add_alarm_action(alarm_action)
         return alarm

@@ -116,39 +116,47 @@ class FleetMetrics:
     def _published(
         self, name: str, title: str, period: Duration | None, statistic: str, label: str | None
     ) -> cloudwatch.Metric:
-        every = Duration.seconds(names.PERIOD_SECONDS) if period is None else period
-        return self._metric(names.NAMESPACE, name, every, statistic, title if label is None else label)
+        return self._metric(names.NAMESPACE, name, title, period, names.PERIOD_SECONDS, statistic, label)
 
     def _of_group(
         self, name: str, title: str, period: Duration | None, statistic: str, label: str | None
     ) -> cloudwatch.Metric:
-        every = Duration.seconds(names.PERIOD_SECONDS) if period is None else period
-        return self._metric(_GROUP_NAMESPACE, name, every, statistic, title if label is None else label)
+        return self._metric(_GROUP_NAMESPACE, name, title, period, names.PERIOD_SECONDS, statistic, label)
 
     def _of_pass(
         self, name: str, title: str, period: Duration | None, statistic: str, label: str | None
     ) -> cloudwatch.Metric:
-        every = Duration.seconds(_RELEASE_INTERVAL_SECONDS) if period is None else period
-        return self._published(name, title, every, statistic, label)
+        return self._metric(names.NAMESPACE, name, title, period, _RELEASE_INTERVAL_SECONDS, statistic, label)
 
-    def _metric(self, namespace: str, name: str, period: Duration, statistic: str, label: str) -> cloudwatch.Metric:
-        where = f"FleetMetrics {name}"
-        instance_of(where, "period", period, Duration, cure="write for example Duration.minutes(1)")
-        if period.is_unresolved() or not _whole_minutes(period.to_milliseconds()):
-            cure = (
-                f"the series has one sample every {names.PERIOD_SECONDS} seconds: write for example Duration.minutes(1)"
-            )
-            rule = "be whole minutes that are known at synth"
-            raise ArgumentError(complaint(where, "period", rule, period.to_human_string(), cure))
+    def _metric(
+        self,
+        namespace: str,
+        name: str,
+        title: str,
+        period: Duration | None,
+        default_seconds: int,
+        statistic: str,
+        label: str | None,
+    ) -> cloudwatch.Metric:
         return cloudwatch.Metric(
             namespace=namespace,
             metric_name=name,
             dimensions_map={names.GROUP: self.auto_scaling_group_name},
-            period=period,
+            period=Duration.seconds(default_seconds) if period is None else _whole_minutes(name, period),
             statistic=statistic,
-            label=label,
+            label=title if label is None else label,
         )
 
 
-def _whole_minutes(milliseconds: float) -> bool:
+def _whole_minutes(metric_name: str, period: Duration) -> Duration:
+    where = f"FleetMetrics {metric_name}"
+    instance_of(where, "period", period, Duration, cure="write for example Duration.minutes(1)")
+    if period.is_unresolved() or not _is_whole_minutes(period.to_milliseconds()):
+        cure = f"the series has one sample every {names.PERIOD_SECONDS} seconds: write for example Duration.minutes(1)"
+        rule = "be whole minutes that are known at synth"
+        raise ArgumentError(complaint(where, "period", rule, period.to_human_string(), cure))
+    return period
+
+
+def _is_whole_minutes(milliseconds: float) -> bool:
     return milliseconds > 0 and milliseconds % (names.PERIOD_SECONDS * 1000) == 0
