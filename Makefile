@@ -69,7 +69,7 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(PYTHON_READY): requirements-dev.txt | $(VENV)/bin/python
-	$(PY) -m pip install --quiet --no-compile --requirement requirements-dev.txt
+	$(PY) -m pip install --quiet --requirement requirements-dev.txt
 	@touch $@
 
 $(NODE_READY): requirements-node.txt | $(PYTHON_READY)
@@ -77,7 +77,7 @@ $(NODE_READY): requirements-node.txt | $(PYTHON_READY)
 		echo "Node $$(node --version) is used"; \
 	else \
 		echo "no Node 22 or later on the PATH: it is installed into $(VENV)"; \
-		$(PY) -m pip install --quiet --no-compile --requirement requirements-node.txt; \
+		$(PY) -m pip install --quiet --requirement requirements-node.txt; \
 	fi
 	@touch $@
 

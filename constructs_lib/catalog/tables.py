@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 from importlib.resources import files
 
 
 def read(name: str) -> list[dict[str, str]]:
     """Return the rows of a table; every value is text as it stands in the file."""
+    import csv  # the tables are read at the first question, not at import
+
     lines = (files(__package__) / "data" / name).read_text(encoding="utf-8").splitlines()
     return list(csv.DictReader(line for line in lines if not line.startswith("#")))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from importlib.resources import files
 
@@ -49,7 +48,7 @@ def boot_user_data(
         f"AGENT_CTL={_AGENT_CTL}",
         f"AGENT_CONFIG=ssm:{agent_parameter}",
         f"FALLBACK_CONFIG={_FALLBACK_CONFIG}",
-        f"DRIVER_PROBE={shlex.quote(shlex.join(driver_probe))}",
+        f"DRIVER_PROBE='{' '.join(driver_probe)}'",
         f"DRIVER_TIMEOUT={_DRIVER_TIMEOUT_SECONDS}",
         f"mkdir -p {_FALLBACK_CONFIG.rpartition('/')[0]}",
         *_file(_FALLBACK_CONFIG, fallback_config),

@@ -22,7 +22,7 @@ from constructs_lib.validation import complaint, instance_of, integer
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class FleetSettings:
     """What the user asked for, complete and consistent."""
 

@@ -10,7 +10,7 @@ from constructs_lib.errors import ArgumentError, UnsupportedInstanceTypeError
 from constructs_lib.validation import complaint
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Measurement:
     """One figure that the agent can read from an accelerator.
 
@@ -37,7 +37,7 @@ class Measurement:
         return instance_type.video_encoder or not self.video_only
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class AcceleratorKind:
     """How one kind of accelerator is measured on an instance.
 

@@ -16,7 +16,7 @@ _GROUP_NAMESPACE = "AWS/AutoScaling"
 _RELEASE_INTERVAL_SECONDS = 300
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class FleetMetrics:
     """Metrics of one Auto Scaling group, each under exactly the name and dimensions under which it is published.
 
