@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aws_cdk import Annotations, Aws
+from aws_cdk import Annotations, Stack, Token
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_sns as sns
@@ -24,10 +24,12 @@ def notifications_topic(scope: Construct, id: str, given: sns.ITopic | None) -> 
     hears of it.
 
     Raises:
-        ArgumentError: the topic is encrypted with the AWS-managed key, whose policy cannot be changed.
+        ArgumentError: the topic is encrypted with the AWS-managed key, whose policy cannot be changed, is a FIFO topic,
+            or stands in another Region, where neither publisher can reach it.
     """
     topic = sns.Topic(scope, id, enforce_ssl=True) if given is None else given
-    publish = _statements(["sns:Publish"], topic.topic_arn)
+    _check_reach(scope, topic)
+    publish = _statements(scope, ["sns:Publish"], topic.topic_arn)
     added = [topic.add_to_resource_policy(statement).statement_added for statement in publish]
     if not all(added):
         Annotations.of(scope).add_warning_v2(
@@ -47,7 +49,7 @@ def _open_key(scope: Construct, key: kms.IKey) -> None:
         cure = "give the topic a key of your own or none"
         alias = key.key_arn.rpartition(":")[2]
         raise ArgumentError(complaint(scope.node.path, "notifications", rule, alias, cure))
-    use = _statements(["kms:Decrypt", "kms:GenerateDataKey*"], "*")
+    use = _statements(scope, ["kms:Decrypt", "kms:GenerateDataKey*"], "*")
     added = [key.add_to_resource_policy(statement).statement_added for statement in use]
     if not all(added):
         Annotations.of(scope).add_warning_v2(
@@ -57,7 +59,19 @@ def _open_key(scope: Construct, key: kms.IKey) -> None:
         )
 
 
-def _statements(actions: list[str], resource: str) -> list[iam.PolicyStatement]:
+def _check_reach(scope: Construct, topic: sns.ITopic) -> None:
+    where = scope.node.path
+    if topic.fifo:
+        cure = "give a standard topic: alarms and rules name no message group, and a FIFO topic sends no mail"
+        raise ArgumentError(complaint(where, "notifications", "not be a FIFO topic", topic.node.path, cure))
+    here, there = Stack.of(scope).region, topic.env.region
+    if here != there and not Token.is_unresolved(here) and not Token.is_unresolved(there):
+        rule = f"be a topic of the fleet's own Region, {here}"
+        cure = "give one of each Region: neither an alarm nor a rule reaches another Region"
+        raise ArgumentError(complaint(where, "notifications", rule, there, cure))
+
+
+def _statements(scope: Construct, actions: list[str], resource: str) -> list[iam.PolicyStatement]:
     """One statement for each publisher, since only CloudWatch says for whom it acts.
 
     EventBridge states no source: a condition on one, in the topic's policy or in its key's, silently refuses every
@@ -70,7 +84,8 @@ def _statements(actions: list[str], resource: str) -> list[iam.PolicyStatement]:
             actions=actions,
             principals=[iam.ServicePrincipal(_ALARMS)],
             resources=[resource],
-            conditions={"StringEquals": {"aws:SourceAccount": Aws.ACCOUNT_ID}},
+            # Of the alarms, which the topic need not share.
+            conditions={"StringEquals": {"aws:SourceAccount": Stack.of(scope).account}},
         ),
         iam.PolicyStatement(
             sid="FleetEvents", actions=actions, principals=[iam.ServicePrincipal(_EVENTS)], resources=[resource]

@@ -19,7 +19,10 @@ STATUSES = ("current", "previous", "retired")
 
 _NAME = re.compile(r"[a-z][a-z0-9-]*\.[a-z0-9-]+")
 _TABLE_DATE = "October 2026"
-_STATE_THE_FACTS = "pass AcceleratedType(name=..., kind=..., ...) with its facts in place of the name"
+_STATE_THE_FACTS = (
+    "pass AcceleratedType(name=..., kind=..., model=..., accelerators=..., accelerator_memory_mib=..., "
+    "architecture=...) in place of the name"
+)
 
 
 @dataclass(frozen=True, kw_only=True)

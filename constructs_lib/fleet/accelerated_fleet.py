@@ -120,6 +120,8 @@ class AcceleratedFleet(Construct):
         )
         subnets = selected_subnets(self.node.path, vpc, vpc_subnets)
         self._settings = settings
+        if settings.demand is not None:
+            settings.demand.claim(self.node.path)
         self._tag_value = f"{Stack.of(self).stack_name}/{Names.unique_resource_name(self, max_length=80)}"
         self._notifications = notifications_topic(self, "Notifications", notifications)
         self._alarm_action = SnsAction(self._notifications)

@@ -36,5 +36,6 @@ def advise(scope: Construct, settings: FleetSettings, *, vpc: ec2.IVpc, subnets:
         annotations.add_warning_v2(
             ISOLATED_SUBNETS,
             "subnets without a route to the internet need VPC endpoints, else the agent is silent and no instance is "
-            f"ever released: {', '.join(_ENDPOINTS)}, and those of the services that the workload calls",
+            f"ever released: {', '.join(_ENDPOINTS)}, and those of the services that the workload calls, sqs among "
+            "them; or choose others with vpc_subnets. Acknowledge this warning once the endpoints are there",
         )

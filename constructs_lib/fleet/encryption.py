@@ -16,9 +16,11 @@ def open_volume_key(scope: Construct, key: kms.IKey, *, spot: bool) -> None:
     """Let the roles that launch instances use the key of their volumes.
 
     These are the two statements of "Required AWS KMS key policy for use with encrypted volumes" in the EC2 Auto Scaling
-    User Guide, for the Auto Scaling service-linked role and, with Spot capacity, for that of EC2 Spot. Each role has a
-    pair of its own, so that fleets which share a key, but not the way they buy, never add two different statements
-    under one id. A key whose policy is not ours to change gets a warning that names them.
+    User Guide, for the Auto Scaling service-linked role and, with Spot capacity, for that of EC2 Spot. The roles stand
+    in a condition, since KMS refuses a policy whose principal does not exist: AWS makes these roles with an account's
+    first group and first Spot request, and the key comes before both. Each role has a pair of its own, so that fleets
+    which share a key, but not the way they buy, never add two different statements under one id. A key whose policy is
+    not ours to change gets a warning that names them.
     """
     roles = {"AutoScaling": _AUTO_SCALING, **({"Spot": _SPOT} if spot else {})}
     statements = [each for name, role in roles.items() for each in _statements(name, _role_arn(scope, role))]
@@ -33,15 +35,21 @@ def open_volume_key(scope: Construct, key: kms.IKey, *, spot: bool) -> None:
 
 
 def _statements(name: str, role_arn: str) -> list[iam.PolicyStatement]:
-    principal = iam.ArnPrincipal(role_arn)
+    only = {"ArnEquals": {"aws:PrincipalArn": role_arn}}
     return [
-        iam.PolicyStatement(sid=f"FleetVolumes{name}", actions=_USE, principals=[principal], resources=["*"]),
+        iam.PolicyStatement(
+            sid=f"FleetVolumes{name}",
+            actions=_USE,
+            principals=[iam.AnyPrincipal()],
+            resources=["*"],
+            conditions=only,
+        ),
         iam.PolicyStatement(
             sid=f"FleetVolumesGrant{name}",
             actions=["kms:CreateGrant"],
-            principals=[principal],
+            principals=[iam.AnyPrincipal()],
             resources=["*"],
-            conditions={"Bool": {"kms:GrantIsForAWSResource": "true"}},
+            conditions={**only, "Bool": {"kms:GrantIsForAWSResource": "true"}},
         ),
     ]
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from enum import Enum
 
+from aws_cdk import Token
 from aws_cdk import aws_ec2 as ec2
 
 from constructs_lib.errors import ArgumentError, UnsupportedInstanceTypeError
 from constructs_lib.validation import complaint, instance_of, text
 
 _BASE_PARAMETER = "/aws/service/deeplearning/ami/{architecture}/base-oss-nvidia-driver-gpu-{system}/latest/ami-id"
+_PARAMETER_NAME = re.compile(r"[A-Za-z0-9_./-]+")
 _AMAZON_LINUX_ROOT = "/dev/xvda"
 _UBUNTU_ROOT = "/dev/sda1"
 
@@ -69,7 +72,14 @@ class FleetImage(ABC):
             name: name of the parameter; it must hold an image id of the fleet's CPU architecture.
             root_device: Default: ``/dev/xvda``, as Amazon Linux names it; Ubuntu images use ``/dev/sda1``.
         """
-        text("FleetImage", "name", name, cure="give the parameter's name, for example /golden/gpu/ami-id")
+        cure = "give the parameter's name, for example /golden/gpu/ami-id"
+        text("FleetImage", "name", name, cure=cure)
+        if not Token.is_unresolved(name) and not _PARAMETER_NAME.fullmatch(name):
+            rule = "be the name of an SSM parameter (letters, digits and . - _ /)"
+            raise ArgumentError(complaint("FleetImage", "name", rule, name, cure))
+        if name.startswith("ami-"):
+            cure = "for a literal id write from_machine_image(ec2.MachineImage.generic_linux({region: id}))"
+            raise ArgumentError(complaint("FleetImage", "name", "be a parameter, not an image id", name, cure))
         return _Parameter(name, _device(root_device))
 
     @staticmethod

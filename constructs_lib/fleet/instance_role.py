@@ -7,7 +7,7 @@ from constructs import Construct
 
 from constructs_lib.acknowledgement import acknowledge, wildcard
 from constructs_lib.errors import ArgumentError
-from constructs_lib.telemetry import names
+from constructs_lib.telemetry import telemetry_statements
 from constructs_lib.validation import complaint
 
 # "Step 1: Create an IAM role with Session Manager permissions" in the Systems Manager User Guide, without log delivery.
@@ -30,22 +30,25 @@ def instance_role(scope: Construct, id: str, given: iam.IRole | None, agent_para
     Raises:
         ArgumentError: the given role is imported and may not be changed, so the agent would stay silent.
     """
-    statements = _statements(agent_parameter_arn)
+    read = iam.PolicyStatement(actions=["ssm:GetParameter"], resources=[agent_parameter_arn])
     if given is None:
         role = iam.Role(
             scope,
             id,
             assumed_by=iam.ServicePrincipal("ec2.amazonaws.com"),
-            inline_policies={"Telemetry": iam.PolicyDocument(statements=statements)},
+            inline_policies={"Telemetry": iam.PolicyDocument(statements=[*_statements(), read])},
         )
         acknowledge(role, {wildcard(role, "*"): _REASON})
         return role
-    for statement in statements:
+    for statement in _statements():
         if not _was_added(given, given.add_to_principal_policy(statement)):
             rule = "be one that the fleet may add permissions to"
             cure = "import it with mutable=True, or leave it out for a role of the fleet's own"
             raise ArgumentError(complaint(scope.node.path, "role", rule, given, cure))
     acknowledge(given, {wildcard(given, "*"): _REASON})
+    # In the fleet's own stack: a role of another stack that named the parameter would depend on the fleet, which
+    # depends on it.
+    iam.Policy(scope, f"{id}Policy", statements=[read], roles=[given])
     return given
 
 
@@ -60,15 +63,8 @@ def _was_added(role: iam.IRole, result: iam.AddToPrincipalPolicyResult) -> bool:
     return result.statement_added and isinstance(result.policy_dependable, iam.Policy)
 
 
-def _statements(agent_parameter_arn: str) -> list[iam.PolicyStatement]:
+def _statements() -> list[iam.PolicyStatement]:
     return [
-        iam.PolicyStatement(
-            actions=["cloudwatch:PutMetricData"],
-            resources=["*"],
-            conditions={"StringEquals": {"cloudwatch:namespace": names.NAMESPACE}},
-        ),
-        # Without it the agent never learns its group's name, and drops its metrics until it does.
-        iam.PolicyStatement(actions=["ec2:DescribeTags"], resources=["*"]),
-        iam.PolicyStatement(actions=["ssm:GetParameter"], resources=[agent_parameter_arn]),
+        *telemetry_statements(),
         iam.PolicyStatement(actions=_SESSION_MANAGER, resources=["*"]),
     ]

@@ -70,13 +70,15 @@ class FleetSettings:
         smallest, largest = _capacity(where, min_capacity, max_capacity)
         if demand is not None:
             instance_of(where, "demand", demand, Demand, cure="write QueueDemand(queue, messages_per_instance=1)")
+        bought = _settled(where, "purchase", purchase, Purchase, Purchase.on_demand())
+        _check_base(where, bought, largest)
         return FleetSettings(
             types=types,
             kind=kind_of(types, where=where),
             min_capacity=smallest,
             max_capacity=largest,
             image=_image(where, image),
-            purchase=_settled(where, "purchase", purchase, Purchase, Purchase.on_demand()),
+            purchase=bought,
             demand=demand,
             idle=_settled(where, "idle", idle, IdlePolicy, IdlePolicy()),
             telemetry=_settled(where, "telemetry", telemetry, Telemetry, Telemetry()),
@@ -88,6 +90,13 @@ def _settled(where: str, parameter: str, given: T | None, type_: type[T], defaul
     if given is None:
         return default
     return instance_of(where, parameter, given, type_, cure=f"make it with {type_.__name__}")
+
+
+def _check_base(where: str, purchase: Purchase, max_capacity: int) -> None:
+    if purchase.uses_spot and purchase.on_demand_base >= max_capacity:
+        rule = f"have an on_demand_base below max_capacity ({max_capacity})"
+        cure = "lower the base, or write Purchase.on_demand(): no instance would ever be Spot"
+        raise ArgumentError(complaint(where, "purchase", rule, purchase.on_demand_base, cure))
 
 
 def _image(where: str, given: object) -> FleetImage:

@@ -14,7 +14,7 @@ def selected_subnets(where: str, vpc: ec2.IVpc, selection: ec2.SubnetSelection |
     """The subnets that a selection stands for.
 
     Raises:
-        ArgumentError: there is none, so that the group could not be deployed; the message holds the CDK's own cure.
+        ArgumentError: there is none, so that the group could not be deployed.
     """
     chosen = ec2.SubnetSelection() if selection is None else selection
     try:
@@ -27,10 +27,15 @@ def selected_subnets(where: str, vpc: ec2.IVpc, selection: ec2.SubnetSelection |
             subnet_type=chosen.subnet_type,
         )
     except RuntimeError as error:
-        cure = str(error).splitlines()[0].rstrip(".")
+        cure = f"the VPC knows {_known(vpc)}: name one of these in vpc_subnets, or give an imported VPC its subnet ids"
         raise ArgumentError(complaint(where, _PARAMETER, "select subnets that the VPC has", chosen, cure)) from error
     if not selected.subnet_ids and not selected.is_pending_lookup:
         rule = "select at least one subnet"
-        cure = f"the VPC has subnets in {', '.join(vpc.availability_zones) or 'no zone'}"
+        cure = f"the VPC knows {_known(vpc)}: name zones and kinds that it has, or leave vpc_subnets out"
         raise ArgumentError(complaint(where, _PARAMETER, rule, chosen, cure))
     return selected
+
+
+def _known(vpc: ec2.IVpc) -> str:
+    kinds = {"public": vpc.public_subnets, "private": vpc.private_subnets, "isolated": vpc.isolated_subnets}
+    return ", ".join(f"{len(subnets)} {kind}" for kind, subnets in kinds.items()) + " subnets"

@@ -91,16 +91,31 @@ def stalled_work_alarm(scope: Construct, id: str, metrics: FleetMetrics) -> clou
     )
 
 
-def errors_alarm(scope: Construct, id: str, function: lambda_.Function) -> cloudwatch.Alarm:
-    """Two of three release passes failed: idle instances may be billing."""
+def no_pass_alarm(scope: Construct, id: str, metrics: FleetMetrics, function: lambda_.Function) -> cloudwatch.Alarm:
+    """For 15 minutes no pass has succeeded although instances are in service, or passes have failed.
+
+    A function that is not invoked at all (a disabled rule, an account without concurrency left) raises no error and
+    writes no metric, so the alarm counts what is there instead: a missing side of an expression reads as 0, and then
+    the instances in service alone remain. Each pass over a group that is not empty writes ``MembersBusy`` once.
+    """
+    every = Duration.minutes(5)
     return cloudwatch.Alarm(
         scope,
         id,
-        alarm_description="Idle accelerators may be billing: the release function fails, see its log.",
-        metric=function.metric_errors(period=Duration.minutes(5), statistic="Sum"),
-        comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
-        threshold=1,
-        evaluation_periods=3,
-        datapoints_to_alarm=2,
+        alarm_description="Idle accelerators may be billing: no release pass succeeds, see the function and its rule.",
+        metric=cloudwatch.MathExpression(
+            expression="in_service - 1000000 * (passes - errors)",
+            using_metrics={
+                "in_service": metrics.in_service_instances(period=every),
+                "passes": metrics.members_busy(statistic="SampleCount"),
+                "errors": function.metric_errors(period=every, statistic="Sum"),
+            },
+            label="above 0: instances in service and no pass that succeeds",
+            period=every,
+        ),
+        comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD,
+        threshold=0,
+        evaluation_periods=4,
+        datapoints_to_alarm=3,
         treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
     )

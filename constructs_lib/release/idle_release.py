@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from aws_cdk import aws_autoscaling as autoscaling
 from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_sns as sns
 from aws_cdk.aws_cloudwatch_actions import SnsAction
@@ -16,7 +17,7 @@ from constructs_lib.references import check_references
 from constructs_lib.release.loop import ReleaseLoop, ScaleInProtection
 from constructs_lib.release.policy import IdlePolicy
 from constructs_lib.scaling import Demand
-from constructs_lib.telemetry import NVIDIA, AgentConfiguration
+from constructs_lib.telemetry import NVIDIA, AgentConfiguration, telemetry_statements
 from constructs_lib.validation import complaint, instance_of
 
 
@@ -59,6 +60,7 @@ class IdleRelease(Construct):
         instance_of(path, "idle", policy, IdlePolicy, cure="write IdlePolicy(window=Duration.minutes(15))")
         if demand is not None:
             instance_of(path, "demand", demand, Demand, cure="write QueueDemand(queue, messages_per_instance=1)")
+            demand.claim(path)
         _refuse_protected(path, auto_scaling_group)
         self.notifications = notifications_topic(self, "Notifications", notifications)
         self._loop = ReleaseLoop(
@@ -71,7 +73,20 @@ class IdleRelease(Construct):
             demand=demand,
             alarm_action=SnsAction(self.notifications),
         )
-        self.agent_configuration = AgentConfiguration.full(_any_nvidia_type(), where=path).to_json()
+
+    @property
+    def agent_configuration(self) -> str:
+        """What the CloudWatch agent on each instance must be configured with, as JSON.
+
+        Without it no instance can be judged. Put it into an SSM parameter or a file, and load it once the driver
+        answers; see ``grant_telemetry`` for what the instances' role needs.
+        """
+        return AgentConfiguration.full(_any_nvidia_type(), where=self.node.path).to_json()
+
+    def grant_telemetry(self, grantee: iam.IGrantable) -> None:
+        """Allow the instances' role to publish the metrics, and the agent to learn the group's name from a tag."""
+        for statement in telemetry_statements():
+            grantee.grant_principal.add_to_principal_policy(statement)
 
     @property
     def release_function(self) -> lambda_.Function:

@@ -13,7 +13,7 @@ from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
 from constructs_lib.handlers import GROUP_WILDCARD, FunctionAction, HandlerFunction, ScheduleTrigger
-from constructs_lib.release.alarms import errors_alarm, idle_alarm, stalled_work_alarm, unknown_members_alarm
+from constructs_lib.release.alarms import idle_alarm, no_pass_alarm, stalled_work_alarm, unknown_members_alarm
 from constructs_lib.release.policy import IdlePolicy, IdleSignal
 from constructs_lib.scaling import Demand
 from constructs_lib.telemetry import AcceleratorKind, FleetMetrics, names
@@ -53,12 +53,12 @@ class ReleaseLoop(Construct):
         super().__init__(scope, id)
         metrics = FleetMetrics(auto_scaling_group.auto_scaling_group_name, kind)
         environment = _environment(auto_scaling_group, policy, kind, protection, demand)
-        self._handler = self._build_handler(auto_scaling_group, environment, policy, demand)
+        self._handler = self._build_handler(auto_scaling_group, environment, policy, demand, protection)
         ScheduleTrigger(self, "Steady", function=self.function, minutes=_INTERVAL_MINUTES)
         self.idle_alarm = self._build_trigger(metrics, policy)
         alarms = [
             unknown_members_alarm(self, "UnknownAlarm", metrics),
-            errors_alarm(self, "ErrorsAlarm", self.function),
+            no_pass_alarm(self, "NoPassAlarm", metrics, self.function),
         ]
         if demand is not None:
             alarms.append(stalled_work_alarm(self, "StalledWorkAlarm", metrics))
@@ -76,6 +76,7 @@ class ReleaseLoop(Construct):
         environment: Mapping[str, str],
         policy: IdlePolicy,
         demand: Demand | None,
+        protection: ScaleInProtection,
     ) -> HandlerFunction:
         return HandlerFunction(
             self,
@@ -83,7 +84,7 @@ class ReleaseLoop(Construct):
             handler="release_idle",
             description="Releases the idle instances of an accelerated group, one verdict per instance",
             environment=environment,
-            statements=_statements(group, policy, demand),
+            statements=_statements(group, policy, demand, protection),
             wildcards={
                 "*": "These calls only read, and IAM cannot limit any of them to one group or its instances.",
                 group.auto_scaling_group_arn: GROUP_WILDCARD,
@@ -156,15 +157,20 @@ def _signals(policy: IdlePolicy, kind: AcceleratorKind) -> list[dict[str, object
 
 
 def _statements(
-    group: autoscaling.IAutoScalingGroup, policy: IdlePolicy, demand: Demand | None
+    group: autoscaling.IAutoScalingGroup, policy: IdlePolicy, demand: Demand | None, protection: ScaleInProtection
 ) -> list[iam.PolicyStatement]:
     reads = ["autoscaling:DescribeAutoScalingGroups", "cloudwatch:GetMetricData", "ec2:DescribeInstances"]
     if IdleSignal.SESSIONS in _enabled(policy):
         reads.append("ssm:DescribeSessions")
+    changes = ["autoscaling:TerminateInstanceInAutoScalingGroup"]
+    if demand is not None:
+        # Capacity that AWS never delivered is withdrawn once no work needs it.
+        changes.append("autoscaling:SetDesiredCapacity")
+    if protection is ScaleInProtection.HOLD:
+        # Members that are not protected must not be moved between zones because others were released.
+        changes.append("autoscaling:SuspendProcesses")
     return [
         iam.PolicyStatement(actions=reads, resources=["*"]),
-        iam.PolicyStatement(
-            actions=["autoscaling:TerminateInstanceInAutoScalingGroup"], resources=[group.auto_scaling_group_arn]
-        ),
+        iam.PolicyStatement(actions=changes, resources=[group.auto_scaling_group_arn]),
         *(() if demand is None else demand.statements()),
     ]

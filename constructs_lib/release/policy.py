@@ -17,6 +17,10 @@ _SHORTEST_WINDOW = 5 * _MINUTE
 _LONGEST_WINDOW = 24 * 60 * _MINUTE  # above one day CloudWatch evaluates an alarm only once an hour
 _LONGEST_WARM_UP = 60 * _MINUTE  # Auto Scaling's default instance warm-up takes no more
 _DEFAULT_WARM_UP = 10 * _MINUTE
+_WHY_NO_LONGER = {
+    "window": "CloudWatch judges an alarm over more than a day only once an hour",
+    "warm_up": "Auto Scaling takes at most an hour",
+}
 
 
 class IdleSignal(Enum):
@@ -99,7 +103,7 @@ def _whole_minutes(parameter: str, value: Duration | None, default: int, minimum
     milliseconds = value.to_milliseconds()
     if milliseconds % (1000 * _MINUTE) or not minimum * 1000 <= milliseconds <= maximum * 1000:
         rule = f"be whole minutes from {minimum // _MINUTE} to {maximum // _MINUTE}"
-        cure = "metrics arrive once a minute, and beyond the longest AWS judges hourly (window) or refuses (warm_up)"
+        cure = f"metrics arrive once a minute, and {_WHY_NO_LONGER[parameter]}"
         raise ArgumentError(complaint(_WHERE, parameter, rule, value.to_human_string(), cure))
     return int(milliseconds // 1000)
 

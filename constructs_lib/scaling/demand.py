@@ -6,6 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from aws_cdk import Duration
+from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_sqs as sqs
 
@@ -25,8 +27,24 @@ class Demand(ABC):
         """Environment variables by which the handlers know whom to ask and how to count."""
 
     @abstractmethod
+    def metric_waiting(self, period: Duration) -> cloudwatch.Metric:
+        """How much work waits, as the source itself publishes it; above zero while some does."""
+
+    @abstractmethod
+    def claim(self, where: str) -> None:
+        """Note that the group at construct path ``where`` works on this demand.
+
+        Raises:
+            ArgumentError: another group does already, so that each would start instances for the same work.
+        """
+
+    @abstractmethod
     def statements(self) -> Sequence[iam.PolicyStatement]:
         """What the handlers must be allowed to do in order to ask."""
+
+
+_CLAIM = "cdk-accelerated-fleet:worked-on-by"
+_MOST_MESSAGES = 1_000_000  # more than any queue has in flight; the handlers refuse more, too
 
 
 @dataclass(frozen=True)
@@ -38,7 +56,7 @@ class QueueDemand(Demand):
 
     Attributes:
         queue: the queue that the fleet's instances work on.
-        messages_per_instance: how many messages one instance takes at a time. At least 1. Default: 1.
+        messages_per_instance: how many messages one instance takes at a time. 1 to 1,000,000. Default: 1.
 
     Raises:
         ArgumentError: the number is not a positive integer, or the queue is not a queue.
@@ -58,11 +76,25 @@ class QueueDemand(Demand):
             "messages_per_instance",
             self.messages_per_instance,
             minimum=1,
+            maximum=_MOST_MESSAGES,
             cure="give the number of messages that one instance works on at a time",
         )
 
     def settings(self) -> Mapping[str, str]:
         return {"QUEUE_URL": self.queue.queue_url, "MESSAGES_PER_INSTANCE": str(self.messages_per_instance)}
+
+    def metric_waiting(self, period: Duration) -> cloudwatch.Metric:
+        # Two samples can fall into one minute, so a sum would count them twice.
+        return self.queue.metric_approximate_number_of_messages_visible(period=period, statistic="Maximum")
+
+    def claim(self, where: str) -> None:
+        node = self.queue.node
+        for entry in node.metadata:
+            if entry.type == _CLAIM:
+                cure = "give each fleet a queue of its own: both would count, and start instances for, every message"
+                rule = f"have a queue that no other fleet works on ({entry.data})"
+                raise ArgumentError(complaint(where, "demand", rule, node.path, cure))
+        node.add_metadata(_CLAIM, where)
 
     def statements(self) -> Sequence[iam.PolicyStatement]:
         return [iam.PolicyStatement(actions=["sqs:GetQueueAttributes"], resources=[self.queue.queue_arn])]

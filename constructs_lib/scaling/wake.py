@@ -32,7 +32,7 @@ class WakeOnDemand(Construct):
         super().__init__(scope, id)
         self._handler = self._build_handler(auto_scaling_group, demand)
         ScheduleTrigger(self, "EveryMinute", function=self.function, minutes=1)
-        self.errors_alarm = self._build_errors_alarm(alarm_action)
+        self.stopped_alarm = self._build_stopped_alarm(demand, alarm_action)
 
     @property
     def function(self) -> lambda_.Function:
@@ -60,16 +60,31 @@ class WakeOnDemand(Construct):
             timeout_seconds=50,
         )
 
-    def _build_errors_alarm(self, alarm_action: cloudwatch.IAlarmAction) -> cloudwatch.Alarm:
+    def _build_stopped_alarm(self, demand: Demand, alarm_action: cloudwatch.IAlarmAction) -> cloudwatch.Alarm:
+        """Runs fail, or work waits and nothing runs at all: a disabled rule raises no error.
+
+        A missing side of an expression reads as 0. While runs succeed the result is far below 0; when all fail it is
+        far above; when there are none, the waiting work alone remains.
+        """
+        every = Duration.minutes(1)
         alarm = cloudwatch.Alarm(
             self,
-            "ErrorsAlarm",
-            alarm_description="Work may be waiting: the wake function fails, see its log.",
-            metric=self.function.metric_errors(period=Duration.minutes(1), statistic="Sum"),
-            comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
-            threshold=1,
-            evaluation_periods=5,
-            datapoints_to_alarm=3,
+            "StoppedAlarm",
+            alarm_description="Work may be waiting: the wake function fails or does not run, see its log and its rule.",
+            metric=cloudwatch.MathExpression(
+                expression="waiting - 1000000 * (runs - 2 * errors)",
+                using_metrics={
+                    "waiting": demand.metric_waiting(every),
+                    "runs": self.function.metric_invocations(period=every, statistic="Sum"),
+                    "errors": self.function.metric_errors(period=every, statistic="Sum"),
+                },
+                label="above 0: runs fail, or work waits and there are none",
+                period=every,
+            ),
+            comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD,
+            threshold=0,
+            evaluation_periods=7,
+            datapoints_to_alarm=5,
             treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
         )
         alarm.add_alarm_action(alarm_action)

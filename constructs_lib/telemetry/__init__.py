@@ -6,6 +6,7 @@ from constructs_lib.telemetry.agent_rules import check
 from constructs_lib.telemetry.kinds import NVIDIA, AcceleratorKind, Measurement, kind_of
 from constructs_lib.telemetry.metrics import FleetMetrics
 from constructs_lib.telemetry.options import Telemetry
+from constructs_lib.telemetry.permissions import telemetry_statements
 from constructs_lib.telemetry.widgets import fleet_widgets
 
 __all__ = [
@@ -19,4 +20,5 @@ __all__ = [
     "fleet_widgets",
     "kind_of",
     "names",
+    "telemetry_statements",
 ]

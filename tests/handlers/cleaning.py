@@ -37,6 +37,7 @@ def stack_event(
     stack_id: object = STACK,
     logical_id: object = "FleetGroup",
     physical_id: object = GROUP,
+    resource_type: object = "AWS::AutoScaling::AutoScalingGroup",
 ) -> dict[str, Any]:
     """Return what EventBridge delivers when the status of a stack's resource changes."""
     return {
@@ -52,7 +53,7 @@ def stack_event(
             "stack-id": stack_id,
             "logical-resource-id": logical_id,
             "physical-resource-id": physical_id,
-            "resource-type": "AWS::AutoScaling::AutoScalingGroup",
+            "resource-type": resource_type,
             "status-details": {"status": status, "status-reason": ""},
             "client-request-token": "",
         },
@@ -106,7 +107,8 @@ class CleanUpFunction:
         return dict(handle_stack_event(happened, context, settings, self._clients(), clock, self._log()))
 
     def _clients(self) -> Clients:
-        return Clients(autoscaling=self.aws.client("autoscaling"), ec2=self.aws.client("ec2"))
+        services = ("autoscaling", "cloudformation", "ec2")
+        return Clients(**{service: self.aws.client(service) for service in services})
 
     def _log(self) -> StructuredLog:
         return StructuredLog(self.aws.clock, self.lines.lines.append)

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from fleet_cleanup import stack_end
+from fleet_cleanup import index, stack_end, stack_status
 from fleet_cleanup.lookup import groups_with_tag
 from fleet_cleanup.stack_event import StackEvent
+from fleet_cleanup.stack_status import StackUnreadable
 from release_idle import decision, measurement, survey
 from release_idle.decision import State, Verdict
 from release_idle.measurement import Idle
@@ -48,3 +49,25 @@ def act_on_every_stack_event(monkeypatch: pytest.MonkeyPatch) -> None:
 def take_the_first_group_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """Remove the guard that refuses when several groups carry the fleet's tag."""
     monkeypatch.setattr(stack_end, "groups_with_tag", lambda *args: groups_with_tag(*args)[:1])
+
+
+def take_every_delete_for_the_stacks_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Remove the guard that asks whether the stack goes, when its custom resource does."""
+    monkeypatch.setattr(index, "takes_its_fleet_along", lambda status: True)
+
+
+def take_an_unreadable_stack_for_one_that_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Remove the guard of a stack whose status cannot be read: it counts as being deleted."""
+
+    def careless(*args: Any) -> str:
+        try:
+            return stack_status.read_stack_status(*args)
+        except StackUnreadable:
+            return "DELETE_IN_PROGRESS"
+
+    monkeypatch.setattr(index, "read_stack_status", careless)
+
+
+def heed_only_the_logical_id(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hear only of the group that bears the present template's logical id."""
+    monkeypatch.setattr(StackEvent, "ends", lambda self, stack_id, logical_id: self.logical_id == logical_id)

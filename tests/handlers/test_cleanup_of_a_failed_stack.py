@@ -162,7 +162,8 @@ def test_case_37_a_deleted_group_without_the_tag_is_not_ours(aws: FakeAws, clean
 # ---- what asks for nothing
 
 IGNORED = [
-    stack_event(logical_id="Jobs"),
+    stack_event(logical_id="Jobs", resource_type="AWS::SQS::Queue"),
+    stack_event(logical_id="OtherGroup", physical_id=""),
     stack_event("DELETE_IN_PROGRESS", OTHER_STACK),
     stack_event("DELETE_IN_PROGRESS", STACK + "0"),
     *(
@@ -234,6 +235,7 @@ def test_case_37_without_that_guard_each_of_them_would_empty_the_group(
         stack_event(stack_id=None),
         stack_event(stack_id=""),
         stack_event(logical_id=None),
+        stack_event(resource_type=None),
     ],
 )
 def test_a_malformed_event_makes_no_call(aws: FakeAws, cleanup: CleanUpFunction, happened: object) -> None:

@@ -27,7 +27,7 @@ def test_case_14_zone_rebalancing_is_suspended_for_that_group(
 
 
 def test_an_update_to_another_group_changes_the_id(aws: FakeAws, cleanup: CleanUpFunction) -> None:
-    """CloudFormation then deletes the old id, with the old properties, and so cleans up the old group."""
+    """CloudFormation then deletes the old id, which frees nothing, and the old group, whose own event frees it."""
     aws.add_group(GROUP)
     cleanup.run(event("Update", "train-old"))
     assert cleanup.answer["PhysicalResourceId"] == GROUP
@@ -92,7 +92,8 @@ def test_case_39_sizes_come_before_protection_so_that_nothing_starts_anew(
 ) -> None:
     group = aws.add_group(GROUP, ["i-1", "i-2"])
     cleanup.run(event("Delete"))
-    assert aws.operations()[:3] == [
+    assert aws.operations()[:4] == [
+        "DescribeStacks",
         "DescribeAutoScalingGroups",
         "UpdateAutoScalingGroup",
         "SetInstanceProtection",
@@ -160,6 +161,7 @@ def test_success_is_told_only_after_the_closed_group_has_been_seen(aws: FakeAws,
     aws.add_group(GROUP, max_size=8)
     cleanup.run(event("Delete"))
     assert aws.operations() == [
+        "DescribeStacks",
         "DescribeAutoScalingGroups",
         "UpdateAutoScalingGroup",
         "DescribeAutoScalingGroups",

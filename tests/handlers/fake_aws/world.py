@@ -18,6 +18,7 @@ from tests.handlers.fake_aws.calls import (
 )
 from tests.handlers.fake_aws.machines import FakeEc2, FakeMachine, FakeSessions
 from tests.handlers.fake_aws.metrics import FakeMetrics
+from tests.handlers.fake_aws.stacks import FakeStacks
 from tests.handlers.fake_aws.time import ManualClock
 
 NAMESPACE = "AcceleratedFleet"
@@ -48,6 +49,7 @@ class FakeAws:
     def __init__(self) -> None:
         self.clock = ManualClock()
         self.autoscaling = FakeAutoScaling()
+        self.cloudformation = FakeStacks()
         self.ec2 = FakeEc2()
         self.cloudwatch = FakeMetrics()
         self.ssm = FakeSessions()
