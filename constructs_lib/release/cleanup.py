@@ -24,7 +24,8 @@ class FleetCleanup(Construct):
     leaves them running. One function sets the sizes to zero and lifts the protection. It is called twice:
 
     * by a custom resource, which depends on the group and is therefore deleted before it. On create and update it
-      suspends AZRebalance, for which CloudFormation has no property.
+      suspends AZRebalance, for which CloudFormation has no property. On delete it acts only if the stack is being
+      deleted or its creation rolled back: an update that deletes nothing but this resource leaves a group at work.
     * by the event that CloudFormation deletes the group, in a rollback, an update or with its stack. The group depends
       on the function and this trigger, so they are there even when a creation fails before the custom resource is, and
       stay until the group has gone.
@@ -45,7 +46,7 @@ class FleetCleanup(Construct):
         group_logical_id = _logical_id(auto_scaling_group)
         handler = self._build_handler(group_logical_id, fleet_tag_value)
         self.function: lambda_.Function = handler.function
-        trigger = EventTrigger(self, "GroupGoes", function=self.function, pattern=_group_goes(group_logical_id))
+        trigger = EventTrigger(self, "GroupGoes", function=self.function, pattern=_group_goes())
         auto_scaling_group.node.add_dependency(handler, trigger)
         self.resource = self._build_resource(auto_scaling_group, fleet_tag_value)
 
@@ -99,14 +100,15 @@ def _logical_id(group: autoscaling.AutoScalingGroup) -> str:
     return resource.logical_id
 
 
-def _group_goes(group_logical_id: str) -> dict[str, object]:
+def _group_goes() -> dict[str, object]:
     # Not the stack's own status: a deletion that is refused, because another stack imports from it, takes it too.
+    # Not the group's logical id: an update that changes it would change this rule before it deletes the old group.
     return {
         "source": ["aws.cloudformation"],
         "detail-type": ["CloudFormation Resource Status Change"],
         "detail": {
             "stack-id": [Aws.STACK_ID],
-            "logical-resource-id": [group_logical_id],
+            "resource-type": [autoscaling.CfnAutoScalingGroup.CFN_RESOURCE_TYPE_NAME],
             "status-details": {"status": ["DELETE_IN_PROGRESS"]},
         },
     }
@@ -117,6 +119,7 @@ def _statements(groups: str, fleet_tag_value: str) -> list[iam.PolicyStatement]:
         iam.PolicyStatement(
             actions=["autoscaling:DescribeAutoScalingGroups", "ec2:DescribeInstances"], resources=["*"]
         ),
+        iam.PolicyStatement(actions=["cloudformation:DescribeStacks"], resources=[Aws.STACK_ID]),
         iam.PolicyStatement(
             actions=[
                 "autoscaling:SetInstanceProtection",

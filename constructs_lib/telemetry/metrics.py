@@ -101,6 +101,12 @@ class FleetMetrics:
         """Members that the release handler could not judge. Default: maximum over five minutes."""
         return self._of_pass(names.MEMBERS_UNKNOWN, "Unknown", period, statistic, label)
 
+    def members_held(
+        self, *, period: Duration | None = None, statistic: str = "Maximum", label: str | None = None
+    ) -> cloudwatch.Metric:
+        """Members that the release handler was told to leave alone. Default: maximum over five minutes."""
+        return self._of_pass(names.MEMBERS_HELD, "Held", period, statistic, label)
+
     def members_idle_despite_work(
         self, *, period: Duration | None = None, statistic: str = "Maximum", label: str | None = None
     ) -> cloudwatch.Metric:

@@ -46,9 +46,10 @@ Its presence is the message: one sample per instance and period. The value carri
 MEMBERS_BUSY = "MembersBusy"
 MEMBERS_IDLE = "MembersIdle"
 MEMBERS_UNKNOWN = "MembersUnknown"
+MEMBERS_HELD = "MembersHeld"
 MEMBERS_IDLE_DESPITE_WORK = "MembersIdleDespiteWork"
 INSTANCES_RELEASED = "InstancesReleased"
-"""These five are published by the release handler for its group, once per pass over a group that is not empty."""
+"""These six are published by the release handler for its group, once per pass over a group that is not empty."""
 
 FLEET_TAG = "accelerated-fleet:id"
 """Tag on everything a fleet starts; its value is unique to stack and fleet."""

@@ -10,6 +10,7 @@ from typing import Protocol, TypedDict
 from botocore.exceptions import ClientError
 
 from fleet_cleanup.request import FleetIdentity
+from fleet_cleanup.stack_status import StackReader
 from runtime.aws_errors import error_code
 from runtime.group import Group
 from runtime.group_reader import GroupReader, GroupsPage, read_group
@@ -93,6 +94,7 @@ class Clients:
     """The AWS clients of the clean-up."""
 
     autoscaling: AutoScalingClient
+    cloudformation: StackReader
     ec2: InstanceClient
 
 

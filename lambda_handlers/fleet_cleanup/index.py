@@ -12,6 +12,7 @@ from fleet_cleanup.response import Response, Send, answer, put
 from fleet_cleanup.settings import Settings, read_settings
 from fleet_cleanup.stack_end import handle_stack_event
 from fleet_cleanup.stack_event import is_from_cloudformation
+from fleet_cleanup.stack_status import read_stack_status, takes_its_fleet_along
 from runtime.clients import make_client
 from runtime.clock import Clock, InvocationContext, SystemClock, deadline_of
 from runtime.patience import OutOfTime, Patience
@@ -34,11 +35,13 @@ def load_settings() -> Settings:
 @cache
 def make_clients() -> Clients:
     """Return the AWS clients, made once per cold start."""
-    return Clients(autoscaling=make_client("autoscaling"), ec2=make_client("ec2"))
+    return Clients(
+        autoscaling=make_client("autoscaling"), cloudformation=make_client("cloudformation"), ec2=make_client("ec2")
+    )
 
 
 def handler(event: object, context: InvocationContext) -> dict[str, Json]:
-    """Suspend zone rebalancing on Create and Update; make the group deletable on Delete and when its stack goes."""
+    """Suspend zone rebalancing on Create and Update; make the group deletable when it or its stack goes."""
     if is_from_cloudformation(event):
         return handle_stack_event(event, context, load_settings(), make_clients(), SystemClock())
     return handle(event, context, make_clients(), SystemClock(), put)
@@ -99,6 +102,11 @@ def _carry_out(request: Request, clients: Clients, patience: Patience, log: Stru
         return _success(fleet.group_name, "AZRebalance is suspended")
     if request.physical_id != fleet.group_name:
         return _not_ours(request, fleet)
+    # A failure to read it is answered with FAILED. To act would risk a living group; to let it pass would let the
+    # deletion go on as if the fleet had been freed, with nobody told that only the group's own event is left to do it.
+    status = read_stack_status(clients.cloudformation, request.stack_id, patience)
+    if not takes_its_fleet_along(status):
+        return _lives_on(fleet, status)
     data = CleanUp(access=access, log=log).run()
     return _success(fleet.group_name, "the group can be deleted", data)
 
@@ -112,6 +120,15 @@ def _not_ours(request: Request, fleet: FleetIdentity) -> Response:
     """
     reason = f"nothing done: the physical id is not the group {fleet.group_name}"
     return _success(request.physical_id or "", reason)
+
+
+def _lives_on(fleet: FleetIdentity, status: str) -> Response:
+    """Answer a Delete of the custom resource in a stack that is not going: it was removed, or became another.
+
+    The group may live on, with work on it. If this update deletes it as well, the event of its own deletion frees it.
+    """
+    reason = f"nothing done: the stack is in {status}, which does not end it; the group's own deletion would free it"
+    return _success(fleet.group_name, reason)
 
 
 def _success(physical_id: str, reason: str, data: dict[str, str] | None = None) -> Response:

@@ -31,8 +31,9 @@ def handle_stack_event(
     """Make the group deletable if CloudFormation is deleting it. `log` writes to standard output by default.
 
     The custom resource is created after the group. A creation that fails before that, a group that never reaches
-    its minimum for one, would leave protected instances that CloudFormation cannot remove. Nobody waits for an
-    answer: whatever goes wrong is raised, and Lambda runs the same event again, twice by default.
+    its minimum for one, would leave protected instances that CloudFormation cannot remove. So would an update that
+    replaces or removes the group, in which the custom resource's Delete does nothing. Nobody waits for an answer:
+    whatever goes wrong is raised, and Lambda runs the same event again, twice by default.
 
     Raises `MalformedEvent`, `AmbiguousFleet`, `OutOfTime` and AWS's refusals.
     """
@@ -55,7 +56,7 @@ def _free_fleet(
     happened: StackEvent, settings: Settings, clients: Clients, patience: Patience, log: StructuredLog
 ) -> dict[str, Json]:
     if not happened.ends(settings.stack_id, settings.group_logical_id):
-        return _nothing_to_free("it is another resource, or not being deleted", log)
+        return _nothing_to_free("it is another stack's, no group of the fleet, or not being deleted", log)
     names = groups_with_tag(clients.autoscaling, settings.tag_key, settings.tag_value, patience)
     if happened.physical_id is not None:
         # A group that takes another's place carries the same tag, and lives on.

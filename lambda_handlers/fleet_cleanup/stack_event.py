@@ -12,6 +12,7 @@ _DETAIL_TYPE = "CloudFormation Resource Status Change"
 # Of the group itself. A stack takes this status even for a deletion that is then refused, because another stack imports
 # from it, and would live on with an emptied fleet.
 _GOING = "DELETE_IN_PROGRESS"
+_GROUP = "AWS::AutoScaling::AutoScalingGroup"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,13 +23,20 @@ class StackEvent:
     """
 
     stack_id: str
+    resource_type: str
     logical_id: str
     physical_id: str | None
     status: str
 
     def ends(self, stack_id: str, logical_id: str) -> bool:
-        """Return whether it is this resource of this stack, and CloudFormation is deleting it."""
-        return (self.stack_id, self.logical_id, self.status) == (stack_id, logical_id, _GOING)
+        """Return whether CloudFormation is deleting a group of this stack that may be the fleet's.
+
+        With its name in AWS it may be any group of the stack: one that an update replaces can have had another logical
+        id, and its tag will tell whose it is. Without a name, nothing but the logical id tells.
+        """
+        if (self.stack_id, self.resource_type, self.status) != (stack_id, _GROUP, _GOING):
+            return False
+        return self.physical_id is not None or self.logical_id == logical_id
 
 
 def is_from_cloudformation(event: object) -> bool:
@@ -44,6 +52,7 @@ def read_stack_event(event: object) -> StackEvent:
     detail = _part(document, "detail")
     return StackEvent(
         stack_id=_text(detail, "stack-id"),
+        resource_type=_text(detail, "resource-type"),
         logical_id=_text(detail, "logical-resource-id"),
         physical_id=_text(detail, "physical-resource-id") if detail.get("physical-resource-id") else None,
         status=_text(_part(detail, "status-details"), "status"),

@@ -1,4 +1,4 @@
-"""What a release pass asks of AWS, and the one thing that it does."""
+"""What a release pass asks of AWS, and what it does there."""
 
 from __future__ import annotations
 
@@ -60,6 +60,12 @@ class SessionsPage(TypedDict, total=False):
 
 class AutoScalingClient(GroupReader, Protocol):
     """The Auto Scaling calls of a release pass."""
+
+    def set_desired_capacity(
+        self, *, AutoScalingGroupName: str, DesiredCapacity: int, HonorCooldown: bool
+    ) -> object: ...
+
+    def suspend_processes(self, *, AutoScalingGroupName: str, ScalingProcesses: Sequence[str]) -> object: ...
 
     def terminate_instance_in_auto_scaling_group(
         self, *, InstanceId: str, ShouldDecrementDesiredCapacity: bool

@@ -1,9 +1,8 @@
-"""Who is busy, who is idle, and who may go. Pure: plain data and the time in, verdicts with reasons out."""
+"""Who is busy and who is idle. Pure: plain data and the time in, verdicts with reasons out."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import Enum
@@ -78,50 +77,15 @@ class Member:
 class Verdict:
     """What a member is and why.
 
-    `idle_seconds` is how long it has surely been idle, None if it is not. `at_work` says that a signal shows use: a
-    member that is busy only because somebody is logged in may have no work.
+    `idle_seconds` is how long it has surely been idle, None if it is not. `at_work` says that a signal shows use in its
+    newest points: a member that is busy only because somebody is logged in, or because it worked earlier in the window,
+    may have no work now.
     """
 
     state: State
     reason: str
     idle_seconds: int | None = None
     at_work: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class Release:
-    """A member to terminate, and whether the desired capacity falls with it."""
-
-    instance_id: str
-    decrement: bool
-
-
-@dataclass(frozen=True, kw_only=True)
-class Plan:
-    """Who goes, in order, and why each other idle member stays.
-
-    `floor` is the capacity that must remain, None when that is unknown. `kept_for_work` are the idle members that stay
-    because work waits for them.
-    """
-
-    releases: tuple[Release, ...]
-    spared: Mapping[str, str]
-    kept_for_work: tuple[str, ...]
-    floor: int | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class CapacityLimits:
-    """The group's sizes and what its work needs.
-
-    `demand` is the capacity that waiting and running work needs: 0 for a fleet without a queue, None when the queue
-    could not be read. `at_work` is the capacity that is seen working.
-    """
-
-    min_size: int
-    desired: int
-    demand: int | None
-    at_work: int
 
 
 def judge(member: Member, readings: Mapping[str, Reading], policy: IdlePolicy, now: datetime) -> Verdict:
@@ -162,117 +126,19 @@ def judge_standing(member: Member, policy: IdlePolicy, now: datetime) -> Verdict
     return None
 
 
-def plan_release(
-    members: Sequence[Member],
-    verdicts: Mapping[str, Verdict],
-    limits: CapacityLimits,
-    max_release_share: float,
-) -> Plan:
-    """Return which idle members to release, longest idle first and then by instance id.
-
-    What stays always holds the group's minimum (members in service and on their way into it). While less capacity is
-    seen at work than the queue's messages need, no idle member goes at all: a message in flight does not say who holds
-    it, and the newest minutes of a metric are not known yet, so any of them may have taken it just now. A member
-    without a verdict is not a candidate.
-    """
-    idle = [member for member in members if _is_idle(verdicts.get(member.instance_id))]
-    if limits.demand is None:
-        return Plan(
-            releases=(),
-            spared={member.instance_id: "the queue could not be read" for member in idle},
-            kept_for_work=(),
-            floor=None,
-        )
-    if limits.at_work < limits.demand:
-        why = (
-            f"work needs a capacity of {limits.demand}, {limits.at_work} are seen at work: any may have just taken some"
-        )
-        return Plan(
-            releases=(),
-            spared={member.instance_id: why for member in idle},
-            kept_for_work=tuple(member.instance_id for member in idle),
-            floor=max(limits.min_size, limits.demand),
-        )
-    serving = [member for member in members if member.lifecycle_state == "InService"]
-    ledger = _Ledger(
-        min_size=limits.min_size,
-        demand=limits.demand,
-        desired=limits.desired,
-        active=sum(member.capacity for member in members if is_active(member.lifecycle_state)),
-        releases_left=math.ceil(max_release_share * len(serving)),
-    )
-    releases, spared = [], {}
-    for member in sorted(idle, key=lambda member: _turn(member, verdicts)):
-        objection = ledger.objection(member.capacity)
-        if objection:
-            spared[member.instance_id] = objection
-        else:
-            decrement = ledger.release(member.capacity)
-            releases.append(Release(instance_id=member.instance_id, decrement=decrement))
-    return Plan(releases=tuple(releases), spared=spared, kept_for_work=(), floor=ledger.floor)
-
-
-def capacity_at_work(members: Sequence[Member], verdicts: Mapping[str, Verdict]) -> int:
-    """Return the capacity of the members in service that are seen at work."""
-    return sum(
-        member.capacity
-        for member in members
-        if member.lifecycle_state == "InService"
-        and member.instance_id in verdicts
-        and verdicts[member.instance_id].at_work
-    )
-
-
 def is_active(lifecycle_state: str) -> bool:
     """Return whether a member counts toward the desired capacity: in service or on its way into it."""
     return lifecycle_state == "InService" or _is_coming(lifecycle_state)
 
 
-@dataclass(kw_only=True)
-class _Ledger:
-    """What remains of the group while releases are chosen one after the other."""
-
-    min_size: int
-    demand: int
-    desired: int
-    active: int
-    releases_left: int
-
-    @property
-    def floor(self) -> int:
-        return max(self.min_size, self.demand)
-
-    def objection(self, capacity: int) -> str | None:
-        """Return why a member of this capacity has to stay, or None."""
-        if self.active - capacity < self.min_size:
-            return f"the minimum is {self.min_size}, {self.active} are there"
-        if not self._is_surplus(capacity) and self.desired - capacity < self.floor:
-            return f"the desired capacity is {self.desired} and must not fall below {self.floor}"
-        if self.releases_left <= 0:
-            return "this pass has released its share"
-        return None
-
-    def release(self, capacity: int) -> bool:
-        """Take a member of this capacity out; return whether the desired capacity falls with it."""
-        decrement = not self._is_surplus(capacity)
-        self.active -= capacity
-        self.releases_left -= 1
-        if decrement:
-            self.desired -= capacity
-        return decrement
-
-    def _is_surplus(self, capacity: int) -> bool:
-        # More members than desired: somebody lowered the size and protection kept them alive. The group has
-        # been told already that it needs fewer, so taking the surplus must not lower the desired capacity
-        # once more: that would make the fleet smaller than what was asked for (or be refused at the minimum,
-        # and the surplus would stay for ever). No replacement starts either, as what remains still covers the
-        # desired capacity.
-        return self.active - capacity >= self.desired
-
-
 def _judge_lifecycle(member: Member) -> Verdict | None:
     if member.lifecycle_state == "InService":
         return None
+    if member.lifecycle_state == "Standby":
+        return Verdict(state=State.HELD, reason="parked in Standby")
+    if member.lifecycle_state.endswith(":Retained"):
+        # A lifecycle hook failed and the group keeps the instance for whoever wants to look at it: it bills until then.
+        return Verdict(state=State.HELD, reason=f"retained by the group: {member.lifecycle_state}")
     state = State.STARTING if _is_coming(member.lifecycle_state) else State.LEAVING
     return Verdict(state=state, reason=f"not in service: {member.lifecycle_state}")
 
@@ -294,7 +160,7 @@ def _judge_signals(member: Member, readings: Mapping[str, Reading], policy: Idle
             return Verdict(state=State.UNKNOWN, reason=f"{signal.name} was not read")
         finding = examine(signal, reading, window, expected_from=warm_from, now=now)
         if isinstance(finding, Busy):
-            return Verdict(state=State.BUSY, reason=finding.reason, at_work=True)
+            return Verdict(state=State.BUSY, reason=finding.reason, at_work=finding.still)
         if isinstance(finding, Unknown):
             return Verdict(state=State.UNKNOWN, reason=finding.reason)
         idle.append(finding)
@@ -306,11 +172,3 @@ def _judge_signals(member: Member, readings: Mapping[str, Reading], policy: Idle
         )
     idle_seconds = int((now - max(finding.since for finding in idle)).total_seconds())
     return Verdict(state=State.IDLE, reason="; ".join(finding.reason for finding in idle), idle_seconds=idle_seconds)
-
-
-def _is_idle(verdict: Verdict | None) -> bool:
-    return verdict is not None and verdict.state is State.IDLE
-
-
-def _turn(member: Member, verdicts: Mapping[str, Verdict]) -> tuple[int, str]:
-    return (-(verdicts[member.instance_id].idle_seconds or 0), member.instance_id)

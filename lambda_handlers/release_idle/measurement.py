@@ -108,9 +108,13 @@ Reading: TypeAlias = Series | Unreadable
 
 @dataclass(frozen=True)
 class Busy:
-    """A value at or above the threshold, within the window or since."""
+    """A value at or above the threshold, within the window or since.
+
+    `still` says that the newest points are such values too: what was busy earlier in the window may have finished.
+    """
 
     reason: str
+    still: bool
 
 
 @dataclass(frozen=True)
@@ -180,7 +184,7 @@ def examine(signal: Signal, reading: Reading, window: Window, *, expected_from: 
         was = f"{_title(signal)} was {value:g} at {_clock_time(at)}"
         if _has_ended(points[-1].at, window, covers):
             return Unknown(f"{was} and has had no data since {_clock_time(points[-1].at + covers)}")
-        return Busy(f"{was}, idle is below {signal.idle_below:g}")
+        return Busy(f"{was}, idle is below {signal.idle_below:g}", _is_still_busy(points, signal, window, covers))
     # Nothing that a fleet measures is negative; tools write -1 for "not available", and that is no idleness.
     nonsense = [point for point in recent if not math.isfinite(point.value) or point.value < 0]
     if nonsense:
@@ -197,6 +201,13 @@ def examine(signal: Signal, reading: Reading, window: Window, *, expected_from: 
         return Unknown(f"{_title(signal)} was seen idle for {_minutes(seen)} of {_minutes(window.length)} min")
     reason = f"{_title(signal)} below {signal.idle_below:g} for {_minutes(now - since)} min"
     return Idle(since, seen >= window.length, reason)
+
+
+def _is_still_busy(points: Sequence[Point], signal: Signal, window: Window, covers: timedelta) -> bool:
+    # A coarse point says only that there was work somewhere in its period, and an old one nothing about now.
+    fine = covers == timedelta(seconds=window.period_seconds)
+    fresh = points[-1].at + covers >= window.end
+    return fine and fresh and all(point.value >= signal.idle_below for point in points[-PROVISIONAL_PERIODS:])
 
 
 def _silence(settled: Sequence[datetime], window: Window, begin: datetime, covers: timedelta) -> str | None:

@@ -16,8 +16,8 @@ class PassReport:
     """The account of one pass, filled as it goes on.
 
     `spared` says why an idle member stays and `kept_for_work` which of them stay because work waits, `floor` is the
-    capacity that has to stay (None: not known, or not asked for), and `failures` are the reads and acts that did not
-    succeed.
+    capacity that has to stay (None: not known, or not asked for), `desired_lowered_to` the desired capacity after what
+    AWS never filled was taken back (None: nothing was), and `failures` are the reads and acts that did not succeed.
     """
 
     group_name: str
@@ -28,6 +28,7 @@ class PassReport:
     released: list[str] = field(default_factory=list)
     would_release: list[str] = field(default_factory=list)
     floor: int | None = None
+    desired_lowered_to: int | None = None
     failures: list[str] = field(default_factory=list)
 
     def summary(self) -> dict[str, Json]:
@@ -35,7 +36,7 @@ class PassReport:
         return {**self._totals(), "kept": self._kept()}
 
     def write(self, log: StructuredLog, namespace: str, at: datetime) -> None:
-        """Write a line for each verdict, one for the pass, and one with its metrics."""
+        """Write a line for each verdict, one for the pass, and, if there was somebody to judge, one with its metrics."""
         for instance_id, verdict in self.verdicts.items():
             log.info(
                 "verdict",
@@ -47,11 +48,14 @@ class PassReport:
                 kept_because=self.spared.get(instance_id),
             )
         log.info("release pass", **self._totals(), failures=self.failures)
+        if not self.verdicts:
+            return
         counted = Counter(verdict.state for verdict in self.verdicts.values())
         counts = {
             "MembersBusy": counted[State.BUSY],
             "MembersIdle": counted[State.IDLE],
             "MembersUnknown": counted[State.UNKNOWN],
+            "MembersHeld": counted[State.HELD],
             "MembersIdleDespiteWork": len(self.kept_for_work),
             "InstancesReleased": len(self.released),
         }
@@ -67,6 +71,7 @@ class PassReport:
             "would_release": self.would_release,
             "counts": {state.value: counted[state] for state in State},
             "floor": self.floor,
+            "desired_lowered_to": self.desired_lowered_to,
         }
 
     def _kept(self) -> list[Json]:

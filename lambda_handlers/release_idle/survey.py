@@ -12,6 +12,7 @@ from release_idle.measurement import Reading, Unreadable, span_to_read
 from release_idle.metric_reader import read_signal
 from release_idle.settings import Settings
 from runtime.aws_errors import AWS_ERRORS, error_code
+from runtime.demand import Backlog
 from runtime.group import Group, GroupMember
 from runtime.group_reader import read_group
 from runtime.patience import OutOfTime, Patience
@@ -70,20 +71,18 @@ class Surveyor:
         verdicts = self._judge([member for member in members if member.instance_id in ids], now)
         return Survey(at=now, members=members, verdicts=verdicts)
 
-    def demand(self) -> int | None:
-        """Return the capacity that waiting work needs: 0 without a queue, None if it cannot be read."""
+    def backlog(self) -> Backlog | None:
+        """Return the work on the queue: none without a queue, None if it cannot be read."""
         queue = self.settings.demand
         if queue is None:
-            return 0
+            return Backlog(visible=0, in_flight=0)
         try:
-            backlog = read_backlog(self.clients.sqs, queue.queue_url, self.patience)
+            return read_backlog(self.clients.sqs, queue.queue_url, self.patience)
         except UnreadableQueue as error:
             self._failed("SQS GetQueueAttributes", str(error))
-            return None
         except (*AWS_ERRORS, OutOfTime) as error:
             self._failed("SQS GetQueueAttributes", _told(error))
-            return None
-        return backlog.needed_capacity(queue.messages_per_instance)
+        return None
 
     def _read_group(self) -> Group | None:
         return read_group(self.clients.autoscaling, self.settings.auto_scaling_group, self.patience)

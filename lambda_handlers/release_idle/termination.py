@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from release_idle.aws import AutoScalingClient
-from release_idle.decision import Release
+from release_idle.planning import Release
 from runtime.aws_errors import AWS_ERRORS, Trouble, classify, error_code
 from runtime.patience import OutOfTime, Patience
 

@@ -23,9 +23,14 @@ class Backlog:
     visible: int
     in_flight: int
 
+    @property
+    def messages(self) -> int:
+        """How many messages there are, waiting or held."""
+        return self.visible + self.in_flight
+
     def needed_capacity(self, messages_per_instance: int) -> int:
         """Return the smallest capacity with a place for every message; 0 only when there is none."""
-        return -(-(self.visible + self.in_flight) // messages_per_instance)
+        return -(-self.messages // messages_per_instance)
 
 
 def read_queue_demand(environment: Mapping[str, str]) -> QueueDemand:

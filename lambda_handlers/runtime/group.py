@@ -26,4 +26,5 @@ class Group:
     protects_new_instances: bool
     being_deleted: bool
     suspended_processes: tuple[str, ...]
+    zones: tuple[str, ...]
     members: tuple[GroupMember, ...]

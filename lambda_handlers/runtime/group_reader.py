@@ -35,6 +35,7 @@ class GroupDocument(TypedDict, total=False):
     NewInstancesProtectedFromScaleIn: bool
     Instances: list[InstanceDocument]
     SuspendedProcesses: list[ProcessDocument]
+    AvailabilityZones: list[str]
     Tags: list[TagDocument]
 
 
@@ -80,6 +81,7 @@ def _group(document: GroupDocument) -> Group:
         # AWS fills the status only while the group is on its way out.
         being_deleted=bool(document.get("Status")),
         suspended_processes=tuple(sorted(process["ProcessName"] for process in document.get("SuspendedProcesses", []))),
+        zones=tuple(document.get("AvailabilityZones", [])),
         members=tuple(_member(instance) for instance in document.get("Instances", [])),
     )
 

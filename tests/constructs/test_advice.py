@@ -23,7 +23,8 @@ SINGLE_SPOT_POOL = (
 )
 ISOLATED = (
     "subnets without a route to the internet need VPC endpoints, else the agent is silent and no instance is ever "
-    "released: monitoring, ec2, ssm, ssmmessages, s3 (gateway), and those of the services that the workload calls "
+    "released: monitoring, ec2, ssm, ssmmessages, s3 (gateway), and those of the services that the workload calls, sqs "
+    "among them; or choose others with vpc_subnets. Acknowledge this warning once the endpoints are there "
     "[ack: @cdk-accelerated-fleet/fleet:IsolatedSubnets]"
 )
 

@@ -12,6 +12,7 @@ from aws_cdk.assertions import Template
 from constructs_lib import IdlePolicy
 from constructs_lib.release.alarms import alarm_periods, idle_alarm
 from constructs_lib.telemetry import FleetMetrics
+from tests.behaviour.simulator.metric_math import Context, evaluate
 from tests.constructs.reading import plain, properties, resources, text
 from tests.constructs.scenarios import SCENARIOS, template
 from tests.support.stacks import fleet_template, stack
@@ -200,3 +201,52 @@ def test_work_that_idle_instances_do_not_take_is_told_after_half_an_hour() -> No
 def topic_of(scenario: str) -> str:
     (topic,) = resources(template(scenario), "AWS::SNS::Topic")
     return topic
+
+
+def alarming(alarm: Mapping[str, Any], **values: float | None) -> bool:
+    """Whether one period with these values, None for a series without a point in it, breaches the alarm."""
+    (expression,) = [each["Expression"] for each in alarm["Metrics"] if "Expression" in each]
+    series: dict[str, dict[int, float]] = {name: {} if value is None else {0: value} for name, value in values.items()}
+    assert set(series) == {each["Id"] for each in alarm["Metrics"] if "MetricStat" in each}
+    assert alarm["ComparisonOperator"] == "GreaterThanThreshold"
+    return any(value > alarm["Threshold"] for value in evaluate(expression, Context(series, [0])).values())
+
+
+@pytest.mark.parametrize(
+    ("in_service", "passes", "errors", "expected"),
+    [
+        (8, None, None, True),  # the rule is disabled, the function throttled: nothing at all
+        (8, 1, 0, False),
+        (8, 2, 1, False),  # the alarm's pass failed, the schedule's did not
+        (8, 1, 1, True),  # a pass that could not read or act
+        (8, None, 1, True),  # a pass that could not even read the group
+        (0, None, None, False),
+        (0, None, 1, True),
+        (None, None, None, False),
+    ],
+)
+def test_case_35_instances_that_no_pass_looks_at_are_told(
+    in_service: float | None, passes: float | None, errors: float | None, expected: bool
+) -> None:
+    alarm = properties(template("with_queue"), "FleetReleaseNoPassAlarm", ALARM)
+    assert alarming(alarm, in_service=in_service, passes=passes, errors=errors) is expected
+    assert alarm["DatapointsToAlarm"] * 300 == 15 * 60
+
+
+@pytest.mark.parametrize(
+    ("waiting", "runs", "errors", "expected"),
+    [
+        (3, None, None, True),  # work waits and the wake function is not invoked
+        (3, 1, 0, False),
+        (3, 1, 1, True),
+        (0, 1, 0, False),
+        (0, 1, 1, True),  # it fails, before anybody needs it
+        (0, None, None, False),
+        (None, None, None, False),
+    ],
+)
+def test_case_43_work_that_nothing_wakes_for_is_told(
+    waiting: float | None, runs: float | None, errors: float | None, expected: bool
+) -> None:
+    alarm = properties(template("with_queue"), "FleetWakeStoppedAlarm", ALARM)
+    assert alarming(alarm, waiting=waiting, runs=runs, errors=errors) is expected

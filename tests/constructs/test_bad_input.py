@@ -206,6 +206,8 @@ FLEET = [
               got="['inf2.xlarge (neuron)', 'g4ad.xlarge (amd)']", error=UnsupportedInstanceTypeError),
     fleet_row("instance_types", TOGETHER, ["g6.xlarge", "m7i.large"], "with an accelerator", got="'m7i.large'",
               error=UnsupportedInstanceTypeError),
+    fleet_row("purchase", TOGETHER, Purchase.spot(on_demand_base=8), "have an on_demand_base below max_capacity (8)",
+              got="8"),
     fleet_row("max_capacity", TYPE, "8", "be a whole number at least 1"),
     fleet_row("max_capacity", TYPE, 8.0, "be a whole number at least 1"),
     fleet_row("max_capacity", TYPE, True, "be a whole number at least 1"),
@@ -307,6 +309,7 @@ DEMAND = [
     Row("QueueDemand", "messages_per_instance", TYPE, "4", "be a whole number at least 1"),
     Row("QueueDemand", "messages_per_instance", TYPE, 1.5, "be a whole number at least 1"),
     Row("QueueDemand", "messages_per_instance", RANGE, 0, "be a whole number at least 1"),
+    Row("QueueDemand", "messages_per_instance", RANGE, 2_000_000, "be a whole number at least 1 and at most 1000000"),
     Row("QueueDemand", "messages_per_instance", RANGE, TOKEN, "be a whole number at least 1", got="a token"),
 ]
 

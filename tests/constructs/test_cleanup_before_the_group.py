@@ -8,7 +8,7 @@ import pytest
 from aws_cdk import NestedStack, Tags
 from aws_cdk.assertions import Template
 
-from tests.constructs.reading import needs, only, plain, properties, resources, role_statements
+from tests.constructs.reading import needs, only, plain, properties, resources, role_statements, statements
 from tests.constructs.scenarios import CONTEXTS, SCENARIOS, template
 from tests.support.stacks import fleet, stack
 
@@ -76,17 +76,16 @@ def test_nothing_depends_on_itself(scenario: str) -> None:
 
 @pytest.mark.parametrize("context", CONTEXTS)
 @pytest.mark.parametrize("scenario", FLEETS)
-def test_case_37_only_the_own_groups_end_is_heard_of(scenario: str, context: str) -> None:
-    made = template(scenario, context)
-    (group,) = resources(made, GROUP)
-    rule = properties(made, "FleetCleanupGroupGoes", "AWS::Events::Rule")
+def test_case_37_only_the_end_of_the_own_stacks_groups_is_heard_of(scenario: str, context: str) -> None:
+    """Of all its groups, whatever their logical ids: an update may replace a group by one with another id."""
+    rule = properties(template(scenario, context), "FleetCleanupGroupGoes", "AWS::Events::Rule")
     assert plain(rule) == {
         "EventPattern": {
             "source": ["aws.cloudformation"],
             "detail-type": ["CloudFormation Resource Status Change"],
             "detail": {
                 "stack-id": ["<AWS::StackId>"],
-                "logical-resource-id": [group],
+                "resource-type": ["AWS::AutoScaling::AutoScalingGroup"],
                 "status-details": {"status": ["DELETE_IN_PROGRESS"]},
             },
         },
@@ -130,6 +129,7 @@ def test_case_37_the_function_may_change_only_what_carries_the_fleets_tag() -> N
             "Action": ["autoscaling:DescribeAutoScalingGroups", "ec2:DescribeInstances"],
             "Resource": "*",
         },
+        {"Effect": "Allow", "Action": "cloudformation:DescribeStacks", "Resource": "<AWS::StackId>"},
         {
             "Effect": "Allow",
             "Action": [
@@ -171,8 +171,11 @@ def test_what_a_user_adds_to_the_group_closes_no_circle() -> None:
     assert [id for id in made["Resources"] if id in needs(made, id)] == []
 
 
-def test_a_fleet_in_a_nested_stack_listens_to_that_stack() -> None:
+def test_a_fleet_in_a_nested_stack_listens_to_that_stack_and_asks_for_its_status() -> None:
     nested = NestedStack(stack(), "Nested")
     fleet(nested)
-    rule = properties(Template.from_stack(nested).to_json(), "FleetCleanupGroupGoes", "AWS::Events::Rule")
+    made = Template.from_stack(nested).to_json()
+    rule = properties(made, "FleetCleanupGroupGoes", "AWS::Events::Rule")
+    (asks,) = [each for _, each in statements(made) if each["Action"] == "cloudformation:DescribeStacks"]
+    assert asks["Resource"] == "<AWS::StackId>"
     assert rule["EventPattern"]["detail"]["stack-id"] == [{"Ref": "AWS::StackId"}]

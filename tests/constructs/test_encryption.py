@@ -23,13 +23,20 @@ GRANT = {"Bool": {"kms:GrantIsForAWSResource": "true"}}
 KEY = "AWS::KMS::Key"
 
 
-def roles_that(policy: dict[str, Any], actions: list[str], condition: dict[str, Any] | None) -> set[str]:
-    """The roles that a key policy lets do exactly these actions under exactly this condition."""
+def roles_that(policy: dict[str, Any], actions: list[str], condition: dict[str, Any]) -> set[str]:
+    """The roles that a key policy lets do exactly these actions under exactly this condition.
+
+    They stand in a condition, not as principals: KMS refuses a policy whose principal does not exist, and a new account
+    has neither role when the key is made.
+    """
     found = set()
     for each in plain(policy["Statement"]):
         given = [each["Action"]] if isinstance(each["Action"], str) else sorted(each["Action"])
-        if (given, each.get("Condition"), each["Effect"]) == (actions, condition, "Allow"):
-            found.add(each["Principal"]["AWS"].replace("arn:aws:", "arn:<AWS::Partition>:"))
+        conditions = dict(each.get("Condition", {}))
+        role = conditions.pop("ArnEquals", {}).get("aws:PrincipalArn")
+        if role and (given, conditions, each["Effect"]) == (actions, condition, "Allow"):
+            assert each["Principal"] == {"AWS": "*"}
+            found.add(role.replace("arn:aws:", "arn:<AWS::Partition>:"))
     return found
 
 
@@ -43,7 +50,7 @@ def test_case_22_a_key_of_the_stack_lets_the_launching_roles_use_it(purchase: Pu
     fleet(test_stack, purchase=purchase, encryption_key=kms.Key(test_stack, "Key"))
     made = Template.from_stack(test_stack).to_json()
     policy = only(made, KEY)["Properties"]["KeyPolicy"]
-    assert roles_that(policy, USE, None) == roles
+    assert roles_that(policy, USE, {}) == roles
     assert roles_that(policy, ["kms:CreateGrant"], GRANT) == roles
     (mapping,) = only(made, "AWS::EC2::LaunchTemplate")["Properties"]["LaunchTemplateData"]["BlockDeviceMappings"]
     assert plain(mapping["Ebs"]["KmsKeyId"]) == "<Key.Arn>"
@@ -56,7 +63,7 @@ def test_case_22_feature_flags_take_nothing_away(context: str) -> None:
         for id, key in resources(template("fullest", context), KEY).items()
         if id.startswith("VolumeKey")
     ]
-    assert roles_that(policy, USE, None) == {AUTO_SCALING, SPOT}
+    assert roles_that(policy, USE, {}) == {AUTO_SCALING, SPOT}
     assert roles_that(policy, ["kms:CreateGrant"], GRANT) == {AUTO_SCALING, SPOT}
 
 
@@ -90,3 +97,12 @@ def test_case_22_without_a_key_the_accounts_default_is_used() -> None:
     (mapping,) = only(made, "AWS::EC2::LaunchTemplate")["Properties"]["LaunchTemplateData"]["BlockDeviceMappings"]
     assert mapping["Ebs"]["Encrypted"] is True
     assert "KmsKeyId" not in mapping["Ebs"]
+
+
+def test_case_22_no_statement_of_the_key_is_open_to_everybody() -> None:
+    test_stack = stack()
+    fleet(test_stack, purchase=Purchase.spot(), encryption_key=kms.Key(test_stack, "Key"))
+    policy = only(Template.from_stack(test_stack).to_json(), KEY)["Properties"]["KeyPolicy"]
+    open_ones = [each for each in policy["Statement"] if each["Principal"] == {"AWS": "*"}]
+    assert len(open_ones) == 4
+    assert all(list(each["Condition"]["ArnEquals"]) == ["aws:PrincipalArn"] for each in open_ones)

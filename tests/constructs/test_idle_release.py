@@ -72,8 +72,10 @@ def test_release_may_end_members_of_the_named_group_only() -> None:
     (ends,) = [
         each
         for each in role_statements(template("idle_release"), "ReleaseHandlerRole")
-        if each["Action"] == "autoscaling:TerminateInstanceInAutoScalingGroup"
+        if "autoscaling:TerminateInstanceInAutoScalingGroup" in each["Action"]
     ]
+    # It may also keep the group from moving members between zones, which nothing protects here.
+    assert ends["Action"] == ["autoscaling:TerminateInstanceInAutoScalingGroup", "autoscaling:SuspendProcesses"]
     assert ends["Resource"] == (
         "arn:<AWS::Partition>:autoscaling:<AWS::Region>:<AWS::AccountId>"
         ":autoScalingGroup:*:autoScalingGroupName/training-workers"

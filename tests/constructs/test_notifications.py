@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
-from aws_cdk import Stack
+from aws_cdk import App, Environment, Stack
 from aws_cdk import aws_autoscaling as autoscaling
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_sns as sns
@@ -202,3 +202,24 @@ def test_case_36_every_event_rule_is_about_this_group_or_this_stack_only(scenari
         assert patterns.keys() == {"aws.autoscaling", "aws.cloudformation"}
         assert patterns["aws.autoscaling"]["detail"]["AutoScalingGroupName"] == ["<FleetAutoScalingGroupASG>"]
         assert patterns["aws.cloudformation"]["detail"]["stack-id"] == ["<AWS::StackId>"]
+
+
+def test_case_23_a_topic_that_neither_publisher_can_reach_is_refused() -> None:
+    made = stack(env=Environment(account="111122223333", region="us-east-1"))
+    fifo = sns.Topic(made, "Fifo", fifo=True)
+    with pytest.raises(ArgumentError, match="notifications must not be a FIFO topic, got 'Test/Fifo'; give a standard"):
+        fleet(made, "First", notifications=fifo)
+    elsewhere = sns.Topic.from_topic_arn(made, "Elsewhere", "arn:aws:sns:eu-west-1:111122223333:alerts")
+    with pytest.raises(ArgumentError, match="be a topic of the fleet's own Region, us-east-1, got 'eu-west-1'"):
+        fleet(made, "Second", notifications=elsewhere)
+
+
+def test_case_23_a_topic_of_another_account_lets_in_the_alarms_of_the_fleets_account() -> None:
+    app = App()
+    central = Stack(app, "Central", env=Environment(account="999988887777", region="us-east-1"))
+    topic = sns.Topic(central, "Alerts", topic_name="alerts")
+    product = Stack(app, "Product", env=Environment(account="111122223333", region="us-east-1"))
+    fleet(product, notifications=topic)
+    (policy,) = resources(Template.from_stack(central).to_json(), "AWS::SNS::TopicPolicy").values()
+    statement = allowed(policy["Properties"]["PolicyDocument"], "cloudwatch.amazonaws.com")
+    assert statement["Condition"] == {"StringEquals": {"aws:SourceAccount": "111122223333"}}

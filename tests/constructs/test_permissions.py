@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from aws_cdk import App, Stack
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk.assertions import Template
@@ -95,7 +96,7 @@ def test_release_function_may_read_and_end_members_of_this_group() -> None:
         },
         {
             "Effect": "Allow",
-            "Action": "autoscaling:TerminateInstanceInAutoScalingGroup",
+            "Action": ["autoscaling:TerminateInstanceInAutoScalingGroup", "autoscaling:SetDesiredCapacity"],
             "Resource": THIS_GROUP,
         },
         ASK_QUEUE,
@@ -198,10 +199,27 @@ def test_case_21_an_imported_role_that_may_be_changed_gets_a_policy_of_its_own()
     role = iam.Role.from_role_arn(test_stack, "Role", "arn:aws:iam::111122223333:role/gpu")
     fleet(test_stack, role=role)
     written = Template.from_stack(test_stack).to_json()
-    policy = properties(written, "RolePolicy", "AWS::IAM::Policy")
-    assert policy["Roles"] == ["gpu"]
-    actions = [action for each in policy["PolicyDocument"]["Statement"] for action in as_list(each["Action"])]
+    policies = [each["Properties"] for each in resources(written, "AWS::IAM::Policy").values()]
+    actions = [
+        action
+        for policy in policies
+        if policy["Roles"] == ["gpu"]
+        for each in policy["PolicyDocument"]["Statement"]
+        for action in as_list(each["Action"])
+    ]
     assert {"cloudwatch:PutMetricData", "ec2:DescribeTags", "ssm:GetParameter"} < set(actions)
+
+
+def test_a_role_of_another_stack_closes_no_circle() -> None:
+    app = App()
+    platform = Stack(app, "Platform")
+    role = iam.Role(platform, "Role", assumed_by=iam.ServicePrincipal("ec2.amazonaws.com"))
+    product = Stack(app, "Product")
+    fleet(product, role=role)
+    app.synth()
+    policy = properties(Template.from_stack(product).to_json(), "FleetRolePolicy", "AWS::IAM::Policy")
+    (read,) = policy["PolicyDocument"]["Statement"]
+    assert read["Action"] == "ssm:GetParameter"
 
 
 def test_two_fleets_share_a_role() -> None:
@@ -210,8 +228,11 @@ def test_two_fleets_share_a_role() -> None:
     for id in ("Train", "Serve"):
         fleet(test_stack, id, role=role)
     written = Template.from_stack(test_stack).to_json()
-    document = properties(written, "RoleDefaultPolicy", "AWS::IAM::Policy")["PolicyDocument"]
-    parameters = [each["Resource"] for each in plain(document["Statement"]) if each["Action"] == "ssm:GetParameter"]
+    policies = [
+        properties(written, f"{id}RolePolicy", "AWS::IAM::Policy")["PolicyDocument"] for id in ("Train", "Serve")
+    ]
+    statements = [each for document in policies for each in plain(document["Statement"])]
+    parameters = [each["Resource"] for each in statements if each["Action"] == "ssm:GetParameter"]
     assert [name.rpartition("/")[2] for name in parameters] == [
         "<TrainAgentConfiguration>",
         "<ServeAgentConfiguration>",

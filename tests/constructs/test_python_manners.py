@@ -294,3 +294,14 @@ def test_capacity_of_every_size_object_is_understood() -> None:
         fleet_template(storage=FleetStorage(root_volume_size=Size.mebibytes(204_800))), "AWS::EC2::LaunchTemplate"
     )["Properties"]["LaunchTemplateData"]["BlockDeviceMappings"]
     assert mapping["Ebs"]["VolumeSize"] == 200
+
+
+def test_two_fleets_on_one_queue_would_both_count_every_message() -> None:
+    made = stack()
+    network = vpc(made)
+    jobs = QueueDemand(queue(made))
+    fleet(made, "First", vpc=network, demand=jobs)
+    with pytest.raises(
+        FleetError, match=r"Test/Second: demand must have a queue that no other fleet works on \(Test/First"
+    ):
+        fleet(made, "Second", vpc=network, demand=QueueDemand(jobs.queue, messages_per_instance=2))

@@ -109,8 +109,12 @@ def test_case_05_other_series_come_from_the_fleets_own_group_and_functions(scena
         if namespace == "AWS/AutoScaling":
             assert name in ("GroupInServiceInstances", "GroupDesiredCapacity")
             assert (dimension, value) == ("AutoScalingGroupName", group)
+        elif namespace == "AWS/SQS":
+            assert (name, dimension) == ("ApproximateNumberOfMessagesVisible", "QueueName")
+            assert value == "<Jobs.QueueName>"
         else:
-            assert (namespace, name, dimension) == ("AWS/Lambda", "Errors", "FunctionName")
+            assert (namespace, dimension) == ("AWS/Lambda", "FunctionName")
+            assert name in ("Errors", "Invocations")
             assert value in functions
 
 
@@ -173,9 +177,11 @@ def test_case_21_own_role_lets_the_agent_publish_and_learn_its_group() -> None:
 
 
 def test_case_21_a_given_role_gets_the_same_permissions() -> None:
-    policy = properties(template("fullest"), "RoleDefaultPolicy", "AWS::IAM::Policy")
-    assert plain(policy["PolicyDocument"]["Statement"]) == TELEMETRY
-    assert plain(policy["Roles"]) == ["<Role>"]
+    role = properties(template("fullest"), "RoleDefaultPolicy", "AWS::IAM::Policy")
+    own = properties(template("fullest"), "FleetRolePolicy", "AWS::IAM::Policy")
+    assert plain(role["Roles"]) == plain(own["Roles"]) == ["<Role>"]
+    statements = [*plain(role["PolicyDocument"]["Statement"]), *plain(own["PolicyDocument"]["Statement"])]
+    assert sorted(statements, key=str) == sorted(TELEMETRY, key=str)
 
 
 def test_case_21_namespace_of_the_permission_is_that_of_the_agent() -> None:
@@ -193,7 +199,6 @@ TELEMETRY: list[dict[str, Any]] = [
         "Condition": {"StringEquals": {"cloudwatch:namespace": "AcceleratedFleet"}},
     },
     {"Effect": "Allow", "Action": "ec2:DescribeTags", "Resource": "*"},
-    {"Effect": "Allow", "Action": "ssm:GetParameter", "Resource": PARAMETER},
     {
         "Effect": "Allow",
         "Action": [
@@ -205,6 +210,7 @@ TELEMETRY: list[dict[str, Any]] = [
         ],
         "Resource": "*",
     },
+    {"Effect": "Allow", "Action": "ssm:GetParameter", "Resource": PARAMETER},
 ]
 
 

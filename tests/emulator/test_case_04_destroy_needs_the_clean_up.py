@@ -62,6 +62,22 @@ def test_case_04_the_clean_up_lets_the_stack_go(emulator: Emulator, template: di
     assert fleet.running() == []
 
 
+@pytest.mark.parametrize("renamed", [True, False], ids=["renamed", "removed"])
+def test_case_37_an_update_without_the_clean_up_resource_leaves_the_fleet_at_work(
+    emulator: Emulator, template: dict[str, Any], renamed: bool
+) -> None:
+    fleet = _deployed(emulator, f"Update{'Renames' if renamed else 'Removes'}CleanUp", template)
+    members = fleet.grow(2)
+    ((old, clean_up),) = [(id, each) for id, each in template["Resources"].items() if each["Type"] == CLEAN_UP]
+    others = {id: each for id, each in template["Resources"].items() if id != old}
+    new = {"AnotherLogicalId": clean_up} if renamed else {}
+    _update(fleet, {**template, "Resources": {**others, **new}})
+    assert sorted(instance["InstanceId"] for instance in fleet.running()) == sorted(members)
+    group = fleet.group()
+    assert (group["DesiredCapacity"], group["NewInstancesProtectedFromScaleIn"]) == (2, True)
+    assert group["MaxSize"] >= 2
+
+
 def _deployed(emulator: Emulator, name: str, template: dict[str, Any]) -> Fleet:
     cloudformation = emulator.client("cloudformation")
     cloudformation.create_stack(StackName=name, TemplateBody=json.dumps(template), Capabilities=["CAPABILITY_IAM"])
@@ -78,6 +94,14 @@ def _delete(fleet: Fleet) -> None:
     cloudformation = fleet.emulator.client("cloudformation")
     cloudformation.delete_stack(StackName=fleet.stack)
     cloudformation.get_waiter("stack_delete_complete").wait(StackName=fleet.stack, WaiterConfig=WAITER)
+
+
+def _update(fleet: Fleet, template: dict[str, Any]) -> None:
+    cloudformation = fleet.emulator.client("cloudformation")
+    cloudformation.update_stack(
+        StackName=fleet.stack, TemplateBody=json.dumps(template), Capabilities=["CAPABILITY_IAM"]
+    )
+    cloudformation.get_waiter("stack_update_complete").wait(StackName=fleet.stack, WaiterConfig=WAITER)
 
 
 def _publish_handlers(emulator: Emulator, template: dict[str, Any]) -> None:

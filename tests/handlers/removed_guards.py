@@ -10,9 +10,10 @@ from fleet_cleanup import index, stack_end, stack_status
 from fleet_cleanup.lookup import groups_with_tag
 from fleet_cleanup.stack_event import StackEvent
 from fleet_cleanup.stack_status import StackUnreadable
-from release_idle import decision, measurement, survey
+from release_idle import decision, measurement, release_pass, survey
 from release_idle.decision import State, Verdict
-from release_idle.measurement import Idle
+from release_idle.measurement import Busy, Idle
+from release_idle.planning import CapacityLimits
 
 
 def read_unknown_as_idle(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,3 +72,28 @@ def take_an_unreadable_stack_for_one_that_goes(monkeypatch: pytest.MonkeyPatch) 
 def heed_only_the_logical_id(monkeypatch: pytest.MonkeyPatch) -> None:
     """Hear only of the group that bears the present template's logical id."""
     monkeypatch.setattr(StackEvent, "ends", lambda self, stack_id, logical_id: self.logical_id == logical_id)
+
+
+def see_everybody_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Remove the guard that compares the messages with the members at work."""
+    monkeypatch.setattr(release_pass, "members_at_work", lambda members, verdicts: 10**6)
+
+
+def count_messages_by_capacity(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Remove the guard that each message may be on an instance of its own: one takes as many as it can."""
+
+    def careless(**limits: Any) -> CapacityLimits:
+        return CapacityLimits(**{**limits, "messages": limits["demand"]})
+
+    monkeypatch.setattr(release_pass, "CapacityLimits", careless)
+
+
+def count_every_busy_member_as_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Remove the guard that asks the newest points: busy at any time in the window counts as at work now."""
+    examine = measurement.examine
+
+    def careless(*args: Any, **named: Any) -> Any:
+        finding = examine(*args, **named)
+        return Busy(finding.reason, still=True) if isinstance(finding, Busy) else finding
+
+    monkeypatch.setattr(decision, "examine", careless)

@@ -93,9 +93,7 @@ def test_the_stack_is_asked_for_by_the_id_that_came_with_the_request(aws: FakeAw
 
 
 @pytest.mark.parametrize("request_type", ["Create", "Update"])
-def test_nobody_asks_for_the_stack_unless_it_matters(
-    aws: FakeAws, cleanup: CleanUpFunction, request_type: str
-) -> None:
+def test_nobody_asks_for_the_stack_unless_it_matters(aws: FakeAws, cleanup: CleanUpFunction, request_type: str) -> None:
     aws.add_group(GROUP)
     aws.fail("DescribeStacks", "AccessDenied")
     cleanup.run(event(request_type))

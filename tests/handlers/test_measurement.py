@@ -109,6 +109,35 @@ def test_case_07_only_a_complete_idle_window_is_idle(
     assert "gpu (nvidia_smi_utilization_gpu Maximum)" in finding.reason
 
 
+@pytest.mark.parametrize(
+    ("values", "still"),
+    [
+        # Both of the newest points, provisional ones included, and nothing older.
+        ({**idle(), 2: 95.0, 1: 95.0}, True),
+        ({**idle(), 2: 5.0, 1: 5.0}, True),
+        ({**idle(), 2: 95.0, 1: 4.0}, False),
+        ({**idle(), 2: 4.0, 1: 95.0}, False),
+        ({**idle(), **dict.fromkeys(range(3, 30), 95.0)}, False),
+        # The newest two that are there may be a metric's delay old, but no older: nobody knows what came after.
+        ({**idle(40, 5), 4: 95.0, 3: 95.0}, True),
+        ({**idle(40, 6), 5: 95.0, 4: 95.0}, False),
+        # A hole before the newest is no doubt about it.
+        ({**idle(40, 7), 4: 95.0, 1: 95.0}, True),
+        ({1: 95.0}, True),
+    ],
+)
+def test_case_65_only_the_newest_points_say_who_works_now(values: dict[int, float], still: bool) -> None:
+    finding = look(series(values))
+    assert isinstance(finding, Busy)
+    assert finding.still is still
+
+
+def test_case_65_a_coarse_point_does_not_say_who_works_now() -> None:
+    finding = look(series({5 * step: 95.0 for step in range(60)}, period=300), window=240)
+    assert isinstance(finding, Busy)
+    assert not finding.still
+
+
 def test_a_reading_that_failed_is_unknown_with_its_reason() -> None:
     finding = look(Unreadable("GetMetricData: Throttling"))
     assert finding == Unknown("gpu (nvidia_smi_utilization_gpu Maximum) could not be read: GetMetricData: Throttling")

@@ -6,9 +6,10 @@ from datetime import timedelta
 
 import pytest
 
-from release_idle import decision, release_pass
+from release_idle import planning
 from release_idle.release_pass import PassIncomplete
 from release_idle.survey import Surveyor
+from runtime.demand import Backlog
 from tests.handlers.driving import (
     GROUP,
     QUEUE_ENVIRONMENT,
@@ -18,6 +19,11 @@ from tests.handlers.driving import (
     idle_fleet,
 )
 from tests.handlers.fake_aws import Call, FakeAws, refusal
+from tests.handlers.removed_guards import (
+    count_every_busy_member_as_at_work,
+    count_messages_by_capacity,
+    see_everybody_at_work,
+)
 
 # ---- case 32 and the floor
 
@@ -32,7 +38,7 @@ def test_case_32_a_fleet_at_its_minimum_loses_nobody(aws: FakeAws) -> None:
 
 def test_case_32_without_the_floor_aws_would_be_asked(aws: FakeAws, monkeypatch: pytest.MonkeyPatch) -> None:
     idle_fleet(aws, "i-1", "i-2", min_size=2)
-    monkeypatch.setattr(decision._Ledger, "objection", lambda self, capacity: None)
+    monkeypatch.setattr(planning._Ledger, "objection", lambda self, capacity: None)
     with pytest.raises(PassIncomplete):
         Release(aws).run()
     assert len(aws.changes()) == 2
@@ -84,9 +90,11 @@ def test_a_share_of_one_in_ten_still_frees_one_of_three(aws: FakeAws) -> None:
         (("i-1",), 0, 1, "1", ["i-2", "i-3"]),
         (("i-1",), 1, 1, "1", []),
         (("i-1", "i-2"), 1, 1, "1", ["i-3"]),
-        # One instance works on four messages at a time; the fifth is somebody else's.
-        (("i-1",), 0, 4, "4", ["i-2", "i-3"]),
-        (("i-1",), 1, 4, "4", []),
+        # One instance may work on four messages at a time, but two may also be on two instances.
+        (("i-1",), 0, 1, "4", ["i-2", "i-3"]),
+        (("i-1",), 0, 2, "4", []),
+        (("i-1",), 0, 4, "4", []),
+        (("i-1", "i-2"), 0, 2, "4", ["i-3"]),
         (("i-1",), 500, 1, "1", []),
     ],
 )
@@ -114,8 +122,51 @@ def test_case_65_without_the_rule_the_member_with_the_job_would_go(
 ) -> None:
     idle_fleet(aws, "i-1", "i-2")
     aws.sqs.hold(visible=0, in_flight=1)
-    monkeypatch.setattr(release_pass, "capacity_at_work", lambda members, verdicts: 10**6)
+    see_everybody_at_work(monkeypatch)
     assert Release(aws, QUEUE_ENVIRONMENT).run()["released"] != []
+
+
+def test_case_65_two_messages_may_be_on_two_instances_however_many_one_can_take(aws: FakeAws) -> None:
+    """i-1 works on one of the two; i-2 took the other a moment ago and looks idle still."""
+    idle_fleet(aws, "i-1", "i-2", busy=("i-1",))
+    aws.sqs.hold(visible=0, in_flight=2)
+    summary = Release(aws, {**QUEUE_ENVIRONMENT, "MESSAGES_PER_INSTANCE": "4"}).run()
+    assert summary["released"] == []
+    assert "each message may be on an instance of its own" in summary["kept"][1]["reason"]
+    assert summary["floor"] == 1
+
+
+def test_case_65_counted_by_what_one_can_take_the_second_job_would_be_killed(
+    aws: FakeAws, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    idle_fleet(aws, "i-1", "i-2", busy=("i-1",))
+    aws.sqs.hold(visible=0, in_flight=2)
+    count_messages_by_capacity(monkeypatch)
+    Release(aws, {**QUEUE_ENVIRONMENT, "MESSAGES_PER_INSTANCE": "4"}).run()
+    assert aws.terminated() == ["i-2"]
+
+
+def finished_while_another_began(aws: FakeAws, minutes_ago: int) -> None:
+    """i-1 finished its job; i-2 took the only message seconds ago, and its metrics do not show it yet."""
+    idle_fleet(aws, "i-1", "i-2")
+    aws.publish("i-1", 95, minutes=30, until=aws.clock.now() - timedelta(minutes=minutes_ago))
+    aws.sqs.hold(visible=0, in_flight=1)
+
+
+@pytest.mark.parametrize("minutes_ago", [1, 2, 3, 5, 10, 16, 30])
+def test_case_65_who_worked_until_a_moment_ago_does_not_account_for_the_message(aws: FakeAws, minutes_ago: int) -> None:
+    finished_while_another_began(aws, minutes_ago)
+    assert Release(aws, QUEUE_ENVIRONMENT).run()["released"] == []
+
+
+@pytest.mark.parametrize("minutes_ago", [1, 2, 3, 5, 10, 16, 30])
+def test_case_65_counted_by_the_whole_window_the_one_at_work_would_be_killed(
+    aws: FakeAws, minutes_ago: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    finished_while_another_began(aws, minutes_ago)
+    count_every_busy_member_as_at_work(monkeypatch)
+    Release(aws, QUEUE_ENVIRONMENT).run()
+    assert aws.terminated() == ["i-2"]
 
 
 @pytest.mark.parametrize(
@@ -151,7 +202,7 @@ def test_case_07_without_the_guard_an_unreadable_queue_would_release(
 ) -> None:
     idle_fleet(aws, "i-1")
     aws.fail("GetQueueAttributes", "AccessDenied")
-    monkeypatch.setattr(Surveyor, "demand", lambda self: 0)
+    monkeypatch.setattr(Surveyor, "backlog", lambda self: Backlog(visible=0, in_flight=0))
     Release(aws, QUEUE_ENVIRONMENT).run()
     assert aws.terminated() == ["i-1"]
 

@@ -11,19 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from release_idle.decision import (
-    CapacityLimits,
-    IdlePolicy,
-    Machine,
-    Member,
-    Plan,
-    State,
-    Verdict,
-    capacity_at_work,
-    judge,
-    plan_release,
-)
+from release_idle.decision import IdlePolicy, Machine, Member, State, Verdict, judge
 from release_idle.measurement import Point, Reading, Series, Signal, Unreadable
+from release_idle.planning import CapacityLimits, Plan, members_at_work, plan_release
 from tests.handlers.fake_aws import START
 
 NOW = START
@@ -74,11 +64,13 @@ def fleets(draw: st.DrawFn) -> tuple[list[Member], dict[str, Verdict], CapacityL
         idle_seconds = draw(st.integers(1800, 1810)) if state is State.IDLE else None
         at_work = state is State.BUSY and draw(st.booleans())
         verdicts[each.instance_id] = Verdict(state=state, reason="", idle_seconds=idle_seconds, at_work=at_work)
+    messages = draw(st.one_of(st.none(), st.integers(0, 10)))
     limits = CapacityLimits(
         min_size=draw(st.integers(0, 10)),
         desired=draw(st.integers(0, 30)),
-        demand=draw(st.one_of(st.none(), st.integers(0, 10))),
-        at_work=capacity_at_work(members, verdicts),
+        messages=messages,
+        demand=None if messages is None else -(-messages // draw(st.sampled_from([1, 4]))),
+        at_work=members_at_work(members, verdicts),
     )
     return members, verdicts, limits, draw(st.floats(0.01, 1))
 
@@ -107,13 +99,13 @@ def test_case_32_what_stays_holds_the_minimum_and_the_waiting_work(
 ) -> None:
     members, verdicts, limits, share = fleet
     plan = plan_release(members, verdicts, limits, share)
-    if limits.demand is None:
+    if limits.demand is None or limits.messages is None:
         assert plan.releases == ()
         assert plan.floor is None
     elif plan.releases:
         assert capacity_of(members, plan, "InService", "Pending", "Pending:Wait") >= limits.min_size
         assert capacity_of(members, plan, "InService") >= limits.demand
-        assert limits.at_work >= limits.demand
+        assert limits.at_work >= limits.messages
         lowered = sum(
             m.capacity for m in members for r in plan.releases if r.instance_id == m.instance_id and r.decrement
         )
@@ -244,16 +236,18 @@ def test_a_member_that_still_boots_does_not_stand_in_for_one_that_serves() -> No
     """One message in flight: it may be on the idle-looking member in service, never on the pending one."""
     members = [member("i-1"), member("i-2", "Pending")]
     verdicts = {"i-1": Verdict(state=State.IDLE, reason="", idle_seconds=1800)}
-    plan = plan_release(members, verdicts, CapacityLimits(min_size=0, desired=2, demand=1, at_work=0), 1)
+    limits = CapacityLimits(min_size=0, desired=2, messages=1, demand=1, at_work=0)
+    plan = plan_release(members, verdicts, limits, 1)
     assert plan.releases == ()
     assert plan.kept_for_work == ("i-1",)
-    assert plan.spared["i-1"].startswith("work needs a capacity of 1, 0 are seen at work")
+    assert plan.spared["i-1"].startswith("the queue has 1 messages, 0 members are seen at work")
 
 
 def test_a_desired_capacity_below_the_waiting_work_is_not_lowered_further() -> None:
     """Work has just arrived and the wake function has not raised the group yet."""
     members = [member("i-1"), member("i-2", capacity=2)]
     verdicts = {"i-2": Verdict(state=State.IDLE, reason="", idle_seconds=1800)}
-    plan = plan_release(members, verdicts, CapacityLimits(min_size=1, desired=2, demand=1, at_work=1), 1)
+    limits = CapacityLimits(min_size=1, desired=2, messages=1, demand=1, at_work=1)
+    plan = plan_release(members, verdicts, limits, 1)
     assert plan.releases == ()
     assert plan.spared["i-2"] == "the desired capacity is 2 and must not fall below 1"

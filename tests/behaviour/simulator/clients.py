@@ -47,6 +47,7 @@ class Account:
             "MaxSize": group.maximum,
             "DesiredCapacity": group.desired,
             "NewInstancesProtectedFromScaleIn": group.protects_new,
+            "AvailabilityZones": group.zones,
             "Instances": [_member(instance) for instance in members],
             "SuspendedProcesses": [{"ProcessName": name} for name in sorted(group.suspended)],
             "CreatedTime": moment(0),

@@ -68,7 +68,7 @@ class Group:
         self.desired_history: list[tuple[int, int]] = []
         self._properties = dict(properties)
         self._boot_seconds = boot_seconds
-        self._zones = [f"us-east-1{letter}" for letter in "abcdef"[:zones]]
+        self.zones = [f"us-east-1{letter}" for letter in "abcdef"[:zones]]
         self._tags = {**tags, "aws:autoscaling:groupName": name}
         self._busy = busy
         self._rebalancing: Instance | None = None
@@ -180,17 +180,17 @@ class Group:
         return instance
 
     def _by_zone(self) -> Counter[str]:
-        counts = Counter(dict.fromkeys(self._zones, 0))
+        counts = Counter(dict.fromkeys(self.zones, 0))
         counts.update(instance.zone for instance in self.alive)
         return counts
 
     def _thinnest(self) -> str:
-        return min(self._zones, key=lambda zone: self._by_zone()[zone])
+        return min(self.zones, key=lambda zone: self._by_zone()[zone])
 
     def _rebalance(self) -> None:
         """Launch in the thin zone first, then end in the thick one."""
         counts = self._by_zone()
-        thick = max(self._zones, key=lambda zone: counts[zone])
+        thick = max(self.zones, key=lambda zone: counts[zone])
         if self._rebalancing is not None:
             if self._rebalancing.state == "InService":
                 self._take_victims(1, "rebalancing", thick)

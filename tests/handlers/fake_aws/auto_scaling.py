@@ -50,6 +50,7 @@ class FakeGroup:
     status: str | None = None
     members: list[FakeMember] = field(default_factory=list)
     tags: dict[str, str] = field(default_factory=dict)
+    zones: list[str] = field(default_factory=lambda: ["eu-west-1a"])
     replacements: int = 0
     """How many launches the group has started to get back to its desired capacity."""
 
@@ -81,7 +82,7 @@ class FakeGroup:
             "MaxSize": self.max_size,
             "DesiredCapacity": self.desired,
             "DefaultCooldown": 300,
-            "AvailabilityZones": ["eu-west-1a"],
+            "AvailabilityZones": self.zones,
             "HealthCheckType": "EC2",
             "CreatedTime": "2026-11-30T00:00:00Z",
             "NewInstancesProtectedFromScaleIn": self.protects_new,
