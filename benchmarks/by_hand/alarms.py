@@ -101,17 +101,17 @@ def watch(stack: Stack, group: autoscaling.AutoScalingGroup, topic: sns.Topic) -
     desired = group_metric(group, "AWS/AutoScaling", "GroupDesiredCapacity", "Maximum", minute)
     samples = group_metric(group, NAMESPACE, "nvidia_smi_utilization_gpu", "SampleCount", minute)
     silent = cloudwatch.MathExpression(
-        expression="in_service - FILL(samples, 0)",
+        expression="in_service - samples",
         using_metrics={"in_service": in_service, "samples": samples},
         period=minute,
     )
-    alarm(stack, "TelemetryGap", silent, topic, periods=10)
+    alarm(stack, "TelemetryGap", silent, topic, periods=12, datapoints=10)
     short = cloudwatch.MathExpression(
         expression="desired - in_service",
         using_metrics={"desired": desired, "in_service": in_service},
         period=minute,
     )
-    alarm(stack, "CapacityShortfall", short, topic, periods=15)
+    alarm(stack, "CapacityShortfall", short, topic, periods=17, datapoints=15)
     events.CfnRule(
         stack,
         "LaunchFailures",

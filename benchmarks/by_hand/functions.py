@@ -7,6 +7,7 @@ from pathlib import Path
 
 from aws_cdk import CustomResource, Duration, RemovalPolicy, Stack
 from aws_cdk import aws_autoscaling as autoscaling
+from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_events as events
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
@@ -85,7 +86,7 @@ def release(stack: Stack, group: autoscaling.AutoScalingGroup, queue: sqs.Queue,
     ]
     environment = {
         "AUTO_SCALING_GROUP_NAME": group.auto_scaling_group_name,
-        "METRICNAMESPACE": NAMESPACE,
+        "METRIC_NAMESPACE": NAMESPACE,
         "METRIC_PERIOD_SECONDS": "60",
         "WINDOW_SECONDS": "900",
         "WARM_UP_SECONDS": "600",
@@ -101,7 +102,8 @@ def release(stack: Stack, group: autoscaling.AutoScalingGroup, queue: sqs.Queue,
     statements = [
         iam.PolicyStatement(actions=[*reads, "ssm:DescribeSessions"], resources=["*"]),
         iam.PolicyStatement(
-            actions=["autoscaling:TerminateInstanceInAutoScalingGroup"], resources=[group.auto_scaling_group_arn]
+            actions=["autoscaling:TerminateInstanceInAutoScalingGroup", "autoscaling:SetDesiredCapacity"],
+            resources=[group.auto_scaling_group_arn],
         ),
         iam.PolicyStatement(actions=["sqs:GetQueueAttributes"], resources=[queue.queue_arn]),
     ]
@@ -114,8 +116,17 @@ def release(stack: Stack, group: autoscaling.AutoScalingGroup, queue: sqs.Queue,
     alarm(stack, "Unknown", unknown, topic, periods=3, datapoints=3)
     stalled = group_metric(group, NAMESPACE, "MembersIdleDespiteWork", "Minimum", Duration.minutes(5))
     alarm(stack, "StalledWork", stalled, topic, periods=6, datapoints=6)
-    errors = function.metric_errors(period=Duration.minutes(5), statistic="Sum")
-    alarm(stack, "ReleaseErrors", errors, topic, periods=3, datapoints=2)
+    period = Duration.minutes(5)
+    no_pass = cloudwatch.MathExpression(
+        expression="in_service - 1000000 * (passes - errors)",
+        using_metrics={
+            "in_service": group_metric(group, "AWS/AutoScaling", "GroupInServiceInstances", "Maximum", period),
+            "passes": group_metric(group, NAMESPACE, "MembersBusy", "SampleCount", period),
+            "errors": function.metric_errors(period=period, statistic="Sum"),
+        },
+        period=period,
+    )
+    alarm(stack, "NoPass", no_pass, topic, periods=4, datapoints=3)
 
 
 def wake(stack: Stack, group: autoscaling.AutoScalingGroup, queue: sqs.Queue, topic: sns.Topic) -> None:
@@ -132,8 +143,17 @@ def wake(stack: Stack, group: autoscaling.AutoScalingGroup, queue: sqs.Queue, to
     ]
     function = handler(stack, "wake_on_demand", environment, statements, Duration.seconds(50))
     every(stack, "WakeEveryMinute", Duration.minutes(1), function)
-    errors = function.metric_errors(period=Duration.minutes(1), statistic="Sum")
-    alarm(stack, "WakeErrors", errors, topic, periods=5, datapoints=3)
+    period = Duration.minutes(1)
+    stopped = cloudwatch.MathExpression(
+        expression="waiting - 1000000 * (runs - 2 * errors)",
+        using_metrics={
+            "waiting": queue.metric_approximate_number_of_messages_visible(period=period, statistic="Maximum"),
+            "runs": function.metric_invocations(period=period, statistic="Sum"),
+            "errors": function.metric_errors(period=period, statistic="Sum"),
+        },
+        period=period,
+    )
+    alarm(stack, "WakeStopped", stopped, topic, periods=7, datapoints=5)
 
 
 def cleanup(stack: Stack, group: autoscaling.AutoScalingGroup) -> None:

@@ -9,8 +9,10 @@ from aws_cdk import aws_kms as kms
 from constructs import Construct
 
 from constructs_lib.acknowledgement import acknowledge
+from constructs_lib.errors import ArgumentError
 from constructs_lib.fleet.storage import FleetStorage
 from constructs_lib.telemetry import names
+from constructs_lib.validation import complaint
 
 # The CDK renders tag specifications for instances and volumes, in that order; ours for interfaces comes behind them.
 _INTERFACE_TAGS = "LaunchTemplateData.TagSpecifications.2"
@@ -49,6 +51,10 @@ def launch_template(
         http_put_response_hop_limit=1,
         instance_initiated_shutdown_behavior=ec2.InstanceInitiatedShutdownBehavior.TERMINATE,
     )
+    if template.os_type is ec2.OperatingSystemType.WINDOWS:
+        rule = "be a Linux image"
+        cure = "give one, for example FleetImage.deep_learning_base(): the boot script and the agent are for Linux"
+        raise ArgumentError(complaint(scope.node.path, "image", rule, "a Windows image", cure))
     if storage.root_volume_iops is not None and storage.root_volume_iops > _OUTDATED_MOST_IOPS:
         reason = "gp3 volumes take up to 80,000 IOPS since September 2025; FleetStorage has checked the value."
         acknowledge(template, {"CloudFormation-Validate::E3671": reason})

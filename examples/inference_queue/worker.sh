@@ -20,7 +20,7 @@ cat >/opt/inference/worker <<'EOF'
 HIDDEN=300
 
 keep_hidden() {
-  while sleep $((HIDDEN / 2)); do
+  while sleep $((HIDDEN / 4)); do
     aws sqs change-message-visibility --queue-url "$QUEUE_URL" --receipt-handle "$1" --visibility-timeout $HIDDEN
   done
 }
@@ -28,21 +28,23 @@ keep_hidden() {
 field() { python3 -c 'import json, sys; sys.stdout.write(json.load(sys.stdin)["Messages"][0][sys.argv[1]])' "$1"; }
 
 slot() {
-  local message receipt keeper
+  local message receipt keeper body pause=5
+  body=$(mktemp)
   while :; do
+    # A node whose GPU stops answering would fail every job it takes, and empty the queue into the dead letters.
+    nvidia-smi -L >/dev/null || { sleep 30; continue; }
     message=$(aws sqs receive-message --queue-url "$QUEUE_URL" --wait-time-seconds 20 \
-      --visibility-timeout $HIDDEN --output json) || { sleep 5; continue; }
+      --visibility-timeout $HIDDEN --output json) || { sleep $pause; pause=60; continue; }
+    pause=5
     [ -n "$message" ] || continue
     receipt=$(field ReceiptHandle <<<"$message")
     keep_hidden "$receipt" & keeper=$!
-    field Body <<<"$message" | /opt/inference/job &&
+    field Body <<<"$message" >"$body" && /opt/inference/job <"$body" &&
       aws sqs delete-message --queue-url "$QUEUE_URL" --receipt-handle "$receipt"
     kill $keeper
   done
 }
 
-# A node whose GPU cannot be read would fail every job it takes.
-nvidia-smi -L || exit 1
 for _ in $(seq "$SLOTS"); do slot & done
 wait
 EOF

@@ -36,7 +36,7 @@ class PassReport:
         return {**self._totals(), "kept": self._kept()}
 
     def write(self, log: StructuredLog, namespace: str, at: datetime) -> None:
-        """Write a line for each verdict, one for the pass, and, if there was somebody to judge, one with its metrics."""
+        """Write a line for each verdict, one for the pass, and one with its metrics unless the group is empty."""
         for instance_id, verdict in self.verdicts.items():
             log.info(
                 "verdict",

@@ -41,7 +41,7 @@ def test_two_idle_members_go_and_the_busy_one_stays_with_its_reason(aws: FakeAws
         "held": 0,
         "leaving": 0,
     }
-    assert (summary["floor"], summary["dry_run"]) == (0, False)
+    assert (summary["floor"], summary["desired_lowered_to"], summary["dry_run"]) == (0, None, False)
     assert json.loads(json.dumps(summary)) == summary
 
 
@@ -63,6 +63,7 @@ def test_every_verdict_is_one_line_and_the_pass_one_metric_line(aws: FakeAws) ->
         "MembersBusy": (1, "Count"),
         "MembersIdle": (1, "Count"),
         "MembersUnknown": (0, "Count"),
+        "MembersHeld": (0, "Count"),
         "MembersIdleDespiteWork": (0, "Count"),
         "InstancesReleased": (1, "Count"),
     }

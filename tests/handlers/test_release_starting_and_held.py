@@ -52,9 +52,9 @@ def test_case_11_without_the_guard_the_booting_one_would_go(aws: FakeAws, monkey
         ("ReplacingRootVolume", "starting"),
         ("Terminating", "leaving"),
         ("Terminating:Wait", "leaving"),
-        ("Terminating:Retained", "leaving"),
+        ("Terminating:Retained", "held"),
         ("Detaching", "leaving"),
-        ("Standby", "leaving"),
+        ("Standby", "held"),
         ("EnteringStandby", "leaving"),
     ],
 )
@@ -133,6 +133,19 @@ def test_case_68_without_the_guard_it_would_go(
     read_standing_as_nothing(monkeypatch)
     Release(aws, environment).run()
     assert aws.terminated() == ["i-1"]
+
+
+def test_whoever_is_held_is_counted_for_as_long_as_it_costs_money(aws: FakeAws) -> None:
+    """One by its tag, one parked in Standby, one retained after a failed hook; the fourth is at work."""
+    idle_fleet(aws, "i-1", "i-2", "i-3", "i-4", busy=("i-4",))
+    hold_by_tag(aws)
+    members = aws.autoscaling.groups[GROUP].members
+    members[1].lifecycle_state = "Standby"
+    members[2].lifecycle_state = "Terminating:Retained"
+    release = Release(aws)
+    assert release.run()["counts"]["held"] == 3
+    assert release.lines.metrics()[0]["MembersHeld"] == 3
+    assert release.reasons()["i-2"] == "parked in Standby"
 
 
 @pytest.mark.parametrize("mark", ["false", "False", " FALSE "])

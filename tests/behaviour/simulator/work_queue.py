@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -62,14 +63,22 @@ class WorkQueue:
 
 @dataclass
 class Workers:
-    """The program on each instance: takes up to ``at_once`` messages and holds each until its work is done."""
+    """The program on each instance: takes up to ``at_once`` messages and holds each until its work is done.
+
+    A message goes to any instance that polls for one, as SQS hands it out: ``seed`` decides which.
+    """
 
     queue: WorkQueue
     at_once: int = 1
     gpus: int = 1
     finished: int = 0
     lost: int = 0
+    seed: int = 0
     _running: dict[str, list[int]] = field(default_factory=dict)
+    _dice: random.Random = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._dice = random.Random(self.seed)
 
     def tick(self, now: int, in_service: Iterable[Instance]) -> None:
         """Finish, lose and take messages."""
@@ -81,9 +90,12 @@ class Workers:
         for identity in sorted(present):
             running = [end for end in self._running.get(identity, []) if end > now]
             self.finished += len(self._running.get(identity, [])) - len(running)
-            while self.queue.visible and len(running) < self.at_once:
-                running.append(now + 60 * self.queue.visible.pop(0))
             self._running[identity] = running
+        while self.queue.visible:
+            free = [identity for identity, running in self._running.items() if len(running) < self.at_once]
+            if not free:
+                break
+            self._running[self._dice.choice(free)].append(now + 60 * self.queue.visible.pop(0))
         self.queue.in_flight = sum(len(running) for running in self._running.values())
 
     def load(self, instance: Instance, _now: int) -> Load:
