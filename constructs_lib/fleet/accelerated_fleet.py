@@ -18,7 +18,7 @@ from aws_cdk.aws_cloudwatch_actions import SnsAction
 from constructs import Construct
 
 from constructs_lib.fleet.advice import advise
-from constructs_lib.fleet.boot import boot_user_data, check_user_data_size
+from constructs_lib.fleet.boot import UserDataSize, boot_user_data, check_user_data_size
 from constructs_lib.fleet.encryption import open_volume_key
 from constructs_lib.fleet.group import auto_scaling_group
 from constructs_lib.fleet.image import FleetImage
@@ -129,6 +129,7 @@ class AcceleratedFleet(Construct):
         self._role = instance_role(self, "Role", role, self._agent_parameter.parameter_arn)
         self._security_group = self._build_security_group(vpc, security_group)
         self._workload = user_data
+        self._user_data = self._build_user_data()
         self._launch_template = self._build_launch_template(encryption_key)
         self._group = self._build_group(vpc, vpc_subnets)
         self._metrics = FleetMetrics(self._group.auto_scaling_group_name, settings.kind)
@@ -199,11 +200,13 @@ class AcceleratedFleet(Construct):
         return self._security_group.connections
 
     def add_user_data(self, *commands: str) -> None:
-        """Append shell commands to what an instance does at boot, after the agent and the given ``user_data``."""
-        user_data = self._launch_template.user_data
-        assert user_data is not None
-        user_data.add_commands(*commands)
-        check_user_data_size(self.node.path, user_data, self._workload)
+        """Append shell commands to what an instance does at boot, after the agent and the given ``user_data``.
+
+        Raises:
+            ArgumentError: everything together is longer than EC2 takes.
+        """
+        self._user_data.add_commands(*commands)
+        check_user_data_size(self.node.path, self._user_data, self._workload)
 
     def grant(self, grantee: iam.IGrantable, *actions: str) -> iam.Grant:
         """Allow Auto Scaling actions on this fleet's group and no other."""
@@ -280,6 +283,17 @@ class AcceleratedFleet(Construct):
             return given
         return ec2.SecurityGroup(self, "SecurityGroup", vpc=vpc, description="Instances of an accelerated fleet")
 
+    def _build_user_data(self) -> ec2.UserData:
+        user_data = boot_user_data(
+            self.node.path,
+            agent_parameter=self._agent_parameter.parameter_name,
+            fallback_config=AgentConfiguration.fallback().to_json(),
+            driver_probe=self._settings.kind.driver_probe,
+            workload=self._workload,
+        )
+        self.node.add_validation(UserDataSize(self.node.path, user_data, self._workload))
+        return user_data
+
     def _build_launch_template(self, encryption_key: kms.IKey | None) -> ec2.LaunchTemplate:
         settings = self._settings
         first = settings.types[0]
@@ -295,13 +309,7 @@ class AcceleratedFleet(Construct):
             encryption_key=encryption_key,
             role=self._role,
             security_group=self._security_group,
-            user_data=boot_user_data(
-                self.node.path,
-                agent_parameter=self._agent_parameter.parameter_name,
-                fallback_config=AgentConfiguration.fallback().to_json(),
-                driver_probe=settings.kind.driver_probe,
-                workload=self._workload,
-            ),
+            user_data=self._user_data,
             fleet_tag_value=self._tag_value,
         )
 

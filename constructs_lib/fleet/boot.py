@@ -8,6 +8,7 @@ from importlib.resources import files
 import jsii
 from aws_cdk import IResolveContext, IStringProducer, Lazy
 from aws_cdk import aws_ec2 as ec2
+from constructs import IValidation
 
 from constructs_lib.errors import ArgumentError
 from constructs_lib.validation import complaint
@@ -93,3 +94,21 @@ def _file(path: str, content: str) -> list[str]:
 def _program(source: str) -> list[str]:
     """The lines of the boot program without its comments, which are for readers of the file, not for the template."""
     return [line for line in source.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+
+
+@jsii.implements(IValidation)
+class UserDataSize:
+    """Measures the user data once more at synthesis, with whatever was added to it on the way."""
+
+    def __init__(self, where: str, user_data: ec2.UserData, workload: ec2.UserData | None) -> None:
+        self._where = where
+        self._user_data = user_data
+        self._workload = workload
+
+    def validate(self) -> list[str]:
+        """Return what is wrong, as the CDK asks."""
+        try:
+            check_user_data_size(self._where, self._user_data, self._workload)
+        except ArgumentError as error:
+            return [str(error)]
+        return []

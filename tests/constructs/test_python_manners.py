@@ -305,3 +305,18 @@ def test_two_fleets_on_one_queue_would_both_count_every_message() -> None:
         FleetError, match=r"Test/Second: demand must have a queue that no other fleet works on \(Test/First"
     ):
         fleet(made, "Second", vpc=network, demand=QueueDemand(jobs.queue, messages_per_instance=2))
+
+
+def test_user_data_that_outgrows_ec2_later_is_refused_at_synth() -> None:
+    workload = ec2.UserData.for_linux()
+    made = stack()
+    fleet(made, user_data=workload)
+    workload.add_commands("#" * 16_384)
+    with pytest.raises(RuntimeError, match="user_data must leave the whole script within 16384 bytes"):
+        Template.from_stack(made)
+
+
+def test_a_windows_image_is_refused() -> None:
+    windows = ec2.MachineImage.latest_windows(ec2.WindowsVersion.WINDOWS_SERVER_2022_ENGLISH_FULL_BASE)
+    with pytest.raises(FleetError, match="Test/Fleet: image must be a Linux image"):
+        fleet(stack(), image=FleetImage.from_machine_image(windows))
