@@ -25,6 +25,8 @@ def advise(scope: Construct, settings: FleetSettings, *, vpc: ec2.IVpc, subnets:
             "nothing starts this fleet from zero: give demand=QueueDemand(...), or let something of yours set the "
             "desired capacity (grant_wake)",
         )
+    for id, text in ({} if settings.demand is None else settings.demand.warnings()).items():
+        annotations.add_warning_v2(id, text)
     if settings.purchase.uses_spot and len(settings.types) == 1 and len(set(subnets.availability_zones)) < 2:
         annotations.add_warning_v2(
             SINGLE_SPOT_POOL,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from aws_cdk import Annotations
 from aws_cdk import aws_autoscaling as autoscaling
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_iam as iam
@@ -61,6 +62,8 @@ class IdleRelease(Construct):
         if demand is not None:
             instance_of(path, "demand", demand, Demand, cure="write QueueDemand(queue, messages_per_instance=1)")
             demand.claim(path)
+            for warning, text in demand.warnings().items():
+                Annotations.of(self).add_warning_v2(warning, text)
         _refuse_protected(path, auto_scaling_group)
         self.notifications = notifications_topic(self, "Notifications", notifications)
         self._loop = ReleaseLoop(

@@ -38,11 +38,16 @@ class Demand(ABC):
             ArgumentError: another group does already, so that each would start instances for the same work.
         """
 
+    def warnings(self) -> Mapping[str, str]:
+        """What is allowed and will cost money: text by warning id. Default: nothing."""
+        return {}
+
     @abstractmethod
     def statements(self) -> Sequence[iam.PolicyStatement]:
         """What the handlers must be allowed to do in order to ask."""
 
 
+NO_DEAD_LETTER_QUEUE = "@cdk-accelerated-fleet/scaling:NoDeadLetterQueue"
 _CLAIM = "cdk-accelerated-fleet:worked-on-by"
 _MOST_MESSAGES = 1_000_000  # more than any queue has in flight; the handlers refuse more, too
 
@@ -86,6 +91,12 @@ class QueueDemand(Demand):
     def metric_waiting(self, period: Duration) -> cloudwatch.Metric:
         # Two samples can fall into one minute, so a sum would count them twice.
         return self.queue.metric_approximate_number_of_messages_visible(period=period, statistic="Maximum")
+
+    def warnings(self) -> Mapping[str, str]:
+        if not isinstance(self.queue, sqs.Queue) or self.queue.dead_letter_queue is not None:
+            return {}
+        why = "keeps idle instances until the queue forgets it: give the queue a dead_letter_queue"
+        return {NO_DEAD_LETTER_QUEUE: f"a message that can never be processed {why}"}
 
     def claim(self, where: str) -> None:
         node = self.queue.node

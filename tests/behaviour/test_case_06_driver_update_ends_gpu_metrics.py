@@ -23,8 +23,12 @@ def _silent_after_an_hour(_instance: Instance, now: int) -> Load:
 
 def gap_alarm(world: World) -> Alarm:
     """Return the alarm that compares capacity with accelerator samples."""
-    alarms = world.alarms.values()
-    (found,) = (a for a in alarms if any(q.get("MetricStat", {}).get("Stat") == "SampleCount" for q in a.queries))
+
+    def counts_samples(alarm: Alarm) -> bool:
+        stats = [query["MetricStat"] for query in alarm.queries if "MetricStat" in query]
+        return any("utilization" in s["Metric"]["MetricName"] and s["Stat"] == "SampleCount" for s in stats)
+
+    (found,) = (alarm for alarm in world.alarms.values() if counts_samples(alarm))
     return found
 
 

@@ -23,8 +23,9 @@ class _BusyFromTheAlarmOn:
 
     def __call__(self, instance: Instance, now: int) -> Load:
         assert self.world is not None
-        alarmed = [at for at, _, state in self.world.alarm_history if state == "ALARM"]
-        return BUSY if alarmed and now > alarmed[0] else IDLE
+        function = self.world.template.function("release_idle")
+        alarmed = self.world.went_to(self.world.template.alarm_invoking(function), "ALARM")
+        return BUSY if alarmed and now > alarmed[0] * MINUTE else IDLE
 
 
 def _only_the_late_alarm() -> World:

@@ -20,6 +20,8 @@ from tests.behaviour.simulator.work_queue import WorkQueue
 
 Answer = dict[str, Any]
 
+STACK_ID = "arn:aws:cloudformation:us-east-1:111122223333:stack/Fleet/1"
+
 
 @dataclass
 class Account:
@@ -30,6 +32,7 @@ class Account:
     queue: WorkQueue
     load: Callable[[Instance, int], Load]
     now: int = 0
+    stack_status: str = "CREATE_COMPLETE"
     calls: list[tuple[int, str, Answer]] = field(default_factory=list)
 
     def client(self, service: str, allows: Callable[[str], bool]) -> Client:
@@ -118,6 +121,13 @@ class Account:
                 }
             )
         return {"MetricDataResults": results, "Messages": []}
+
+    def cloudformation_describe_stacks(self, request: Answer) -> Answer:
+        if request["StackName"] != STACK_ID:
+            raise Refused(f"Stack with id {request['StackName']} does not exist")
+        name = STACK_ID.split("/")[1]
+        stack = {"StackName": name, "StackId": STACK_ID, "StackStatus": self.stack_status, "CreationTime": moment(0)}
+        return {"Stacks": [stack]}
 
     def sqs_get_queue_attributes(self, request: Answer) -> Answer:
         if request["QueueUrl"] != self.queue.name:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from tests.behaviour.simulator.clients import STACK_ID
 from tests.behaviour.simulator.world import World
 
 _LONGEST_WAIT = 60
@@ -17,8 +18,10 @@ class StackFailed(Exception):
 
 def create(world: World) -> None:
     """Create the custom resources behind the group."""
+    world.account.stack_status = "CREATE_IN_PROGRESS"
     for logical_id, function, properties in _custom_resources(world):
         _request(world, "Create", logical_id, function, properties)
+    world.account.stack_status = "CREATE_COMPLETE"
 
 
 def delete(world: World) -> int:
@@ -27,6 +30,7 @@ def delete(world: World) -> int:
     What depends on the group goes first; anything else may be gone at any time, so it is not relied on.
     """
     begun = world.now
+    world.account.stack_status = "DELETE_IN_PROGRESS"
     for logical_id, function, properties in _custom_resources(world):
         if _depends_on(world, logical_id, world.group.name):
             _request(world, "Delete", logical_id, function, properties)
@@ -54,7 +58,7 @@ def _request(world: World, kind: str, logical_id: str, function: str, properties
     event = {
         "RequestType": kind,
         "ResponseURL": "https://cloudformation.example/answer",
-        "StackId": "arn:aws:cloudformation:us-east-1:111122223333:stack/Fleet/1",
+        "StackId": STACK_ID,
         "RequestId": f"{kind}-{world.now}",
         "LogicalResourceId": logical_id,
         "ResourceType": world.template.body["Resources"][logical_id]["Type"],

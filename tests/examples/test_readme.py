@@ -1,0 +1,53 @@
+"""The README's own code and figures."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from aws_cdk import App
+from aws_cdk.assertions import Annotations, Match
+
+from tests.support.stacks import ROOT
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def template() -> dict[str, Any]:
+    """The template of the README's first Python block, run as it stands."""
+    code = re.findall(r"```python\n(.*?)```", README, re.DOTALL)[0]
+    names: dict[str, Any] = {}
+    exec(compile(code, "README.md", "exec"), names)
+    app, stack = names["app"], names["stack"]
+    assert isinstance(app, App)
+    assert Annotations.from_stack(stack).find_warning("/Inference/Fleet", Match.any_value()) == []
+    made: dict[str, Any] = app.synth().get_stack_by_name("Inference").template
+    return made
+
+
+def count(template: dict[str, Any], type_name: str) -> int:
+    return sum(resource["Type"] == type_name for resource in template["Resources"].values())
+
+
+def test_ten_lines_cost_nothing_at_zero(template: dict[str, Any]) -> None:
+    for billed in ("AWS::EC2::NatGateway", "AWS::EC2::EIP", "AWS::EC2::VPCEndpoint", "AWS::KMS::Key"):
+        assert count(template, billed) == 0
+
+
+def test_alarms_and_their_metrics_are_as_many_as_the_costs_say(template: dict[str, Any]) -> None:
+    alarms = [r["Properties"] for r in template["Resources"].values() if r["Type"] == "AWS::CloudWatch::Alarm"]
+    metrics = sum(len([m for m in a.get("Metrics", [{"MetricStat": 1}]) if "MetricStat" in m]) for a in alarms)
+    assert (len(alarms), metrics) == (7, 14)
+    assert "seven alarms over 14 metrics, 0.10 each | 1.40" in README
+
+
+def test_every_warning_id_of_the_library_is_listed() -> None:
+    used = {
+        found
+        for path in (ROOT / "constructs_lib").rglob("*.py")
+        for found in re.findall(r"@cdk-accelerated-fleet/[a-z]+:[A-Za-z]+", path.read_text(encoding="utf-8"))
+    }
+    listed = set(re.findall(r"@cdk-accelerated-fleet/[a-z]+:[A-Za-z]+", README))
+    assert used == listed
