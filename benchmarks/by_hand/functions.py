@@ -177,7 +177,13 @@ def cleanup(stack: Stack, group: autoscaling.AutoScalingGroup) -> None:
             conditions={"StringEquals": {f"aws:ResourceTag/{FLEET_TAG}": stack.stack_name}},
         ),
     ]
-    function = handler(stack, "fleet_cleanup", {}, statements, Duration.minutes(15))
+    statements.append(iam.PolicyStatement(actions=["cloudformation:DescribeStacks"], resources=[stack.stack_id]))
+    environment = {
+        "FLEET_TAG_KEY": FLEET_TAG,
+        "FLEET_TAG_VALUE": stack.stack_name,
+        "STACK_ID": stack.stack_id,
+    }
+    function = handler(stack, "fleet_cleanup", environment, statements, Duration.minutes(15))
     resource = CustomResource(
         stack,
         "Cleanup",
@@ -191,13 +197,11 @@ def cleanup(stack: Stack, group: autoscaling.AutoScalingGroup) -> None:
         },
     )
     resource.node.add_dependency(group)
-    when_group_goes(stack, group, function)
+    when_group_goes(stack, function)
 
 
-def when_group_goes(stack: Stack, group: autoscaling.AutoScalingGroup, function: lambda_.Function) -> None:
+def when_group_goes(stack: Stack, function: lambda_.Function) -> None:
     """Invoke the function once more when CloudFormation begins to delete the group."""
-    group_resource = group.node.default_child
-    assert isinstance(group_resource, autoscaling.CfnAutoScalingGroup)
     rule = events.CfnRule(
         stack,
         "GroupGoes",
@@ -206,7 +210,7 @@ def when_group_goes(stack: Stack, group: autoscaling.AutoScalingGroup, function:
             "detail-type": ["CloudFormation Resource Status Change"],
             "detail": {
                 "stack-id": [stack.stack_id],
-                "logical-resource-id": [group_resource.logical_id],
+                "resource-type": ["AWS::AutoScaling::AutoScalingGroup"],
                 "status-details": {"status": ["DELETE_IN_PROGRESS"]},
             },
         },

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from aws_cdk import ArnFormat, Aws, CfnElement, CustomResource, Duration, Stack
+import jsii
+from aws_cdk import ArnFormat, Aws, CfnDeletionPolicy, CfnElement, CfnResource, CustomResource, Duration, Stack
 from aws_cdk import aws_autoscaling as autoscaling
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
-from constructs import Construct
+from constructs import Construct, IValidation
 
 from constructs_lib.handlers import EventTrigger, HandlerFunction
 from constructs_lib.telemetry import names
+from constructs_lib.validation import complaint
 
 # Lambda's longest run is 15 minutes and it retries an asynchronous event twice: three runs fit, and CloudFormation's
 # own limit of an hour is never reached.
@@ -49,6 +51,7 @@ class FleetCleanup(Construct):
         trigger = EventTrigger(self, "GroupGoes", function=self.function, pattern=_group_goes())
         auto_scaling_group.node.add_dependency(handler, trigger)
         self.resource = self._build_resource(auto_scaling_group, fleet_tag_value)
+        self.node.add_validation(_NotRetained(auto_scaling_group))
 
     def _build_handler(self, group_logical_id: str, fleet_tag_value: str) -> HandlerFunction:
         groups = Stack.of(self).format_arn(
@@ -91,6 +94,24 @@ class FleetCleanup(Construct):
         )
         resource.node.add_dependency(group)
         return resource
+
+
+@jsii.implements(IValidation)
+class _NotRetained:
+    """A group that outlives its stack would be emptied with it, and nobody would be left to release its instances."""
+
+    def __init__(self, group: autoscaling.AutoScalingGroup) -> None:
+        self._group = group
+
+    def validate(self) -> list[str]:
+        """Return what is wrong, as the CDK asks."""
+        resource = self._group.node.default_child
+        assert isinstance(resource, CfnResource)
+        policy = resource.cfn_options.deletion_policy
+        if policy in (None, CfnDeletionPolicy.DELETE):
+            return []
+        cure = "remove the removal policy from the group: the stack's own functions run it, and end with it"
+        return [complaint(self._group.node.path, "removal policy", "not outlive the stack", policy.value, cure)]
 
 
 def _logical_id(group: autoscaling.AutoScalingGroup) -> str:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from aws_cdk import Duration
+from aws_cdk import Duration, RemovalPolicy
+from aws_cdk.assertions import Template
 
 from tests.constructs.reading import as_list, needs, only, plain, properties, resources, statements
 from tests.constructs.scenarios import CONTEXTS, SCENARIOS, template
+from tests.support.stacks import fleet, stack
 
 FLEETS = [name for name in SCENARIOS if name != "idle_release"]
 CLEAN_UP = "Custom::AcceleratedFleetCleanup"
@@ -134,3 +136,10 @@ def test_handlers_run_on_a_pinned_runtime_and_are_not_retried_when_stale(scenari
     for each in retries:
         assert each["MaximumRetryAttempts"] == 0
         assert each["MaximumEventAgeInSeconds"] <= 300
+
+
+def test_a_group_that_would_outlive_its_stack_is_refused() -> None:
+    made = stack()
+    fleet(made).auto_scaling_group.apply_removal_policy(RemovalPolicy.RETAIN)
+    with pytest.raises(RuntimeError, match="removal policy must not outlive the stack, got 'RETAIN'; remove"):
+        Template.from_stack(made)
