@@ -90,10 +90,14 @@ class Point:
 
 @dataclass(frozen=True)
 class Series:
-    """All that CloudWatch holds for one signal of one instance in a span, which may be nothing."""
+    """All that CloudWatch holds for one signal of one instance in a span, which may be nothing.
+
+    `newest` are the last few points in the signal's own period, for a series that was read in coarser ones.
+    """
 
     points: tuple[Point, ...]
     period_seconds: int
+    newest: tuple[Point, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -164,6 +168,13 @@ def span_to_read(signal: Signal, window: Window, now: datetime) -> Span:
     return Span(start=_period_start(start, period), end=now, period_seconds=period)
 
 
+def newest_span(window: Window, now: datetime) -> Span:
+    """Return what to read of a signal's newest points: who is at work still."""
+    back = timedelta(seconds=(PROVISIONAL_PERIODS + TOLERATED_PERIODS) * window.period_seconds)
+    start = _period_start(now - back, window.period_seconds)
+    return Span(start=start, end=now, period_seconds=window.period_seconds)
+
+
 def examine(signal: Signal, reading: Reading, window: Window, *, expected_from: datetime, now: datetime) -> Finding:
     """Return what the signal says about an instance that is expected to report from `expected_from` on.
 
@@ -184,7 +195,7 @@ def examine(signal: Signal, reading: Reading, window: Window, *, expected_from: 
         was = f"{_title(signal)} was {value:g} at {_clock_time(at)}"
         if _has_ended(points[-1].at, window, covers):
             return Unknown(f"{was} and has had no data since {_clock_time(points[-1].at + covers)}")
-        return Busy(f"{was}, idle is below {signal.idle_below:g}", _is_still_busy(points, signal, window, covers))
+        return Busy(f"{was}, idle is below {signal.idle_below:g}", _is_still_busy(signal, reading, window))
     # Nothing that a fleet measures is negative; tools write -1 for "not available", and that is no idleness.
     nonsense = [point for point in recent if not math.isfinite(point.value) or point.value < 0]
     if nonsense:
@@ -203,11 +214,13 @@ def examine(signal: Signal, reading: Reading, window: Window, *, expected_from: 
     return Idle(since, seen >= window.length, reason)
 
 
-def _is_still_busy(points: Sequence[Point], signal: Signal, window: Window, covers: timedelta) -> bool:
+def _is_still_busy(signal: Signal, reading: Series, window: Window) -> bool:
     # A coarse point says only that there was work somewhere in its period, and an old one nothing about now.
-    fine = covers == timedelta(seconds=window.period_seconds)
-    fresh = points[-1].at + covers >= window.end
-    return fine and fresh and all(point.value >= signal.idle_below for point in points[-PROVISIONAL_PERIODS:])
+    is_coarse = reading.period_seconds > window.period_seconds
+    newest = sorted(reading.newest if is_coarse else reading.points, key=lambda point: point.at)[-PROVISIONAL_PERIODS:]
+    if not newest or newest[-1].at + timedelta(seconds=window.period_seconds) < window.end:
+        return False
+    return all(point.value >= signal.idle_below for point in newest)
 
 
 def _silence(settled: Sequence[datetime], window: Window, begin: datetime, covers: timedelta) -> str | None:

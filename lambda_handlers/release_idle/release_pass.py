@@ -75,7 +75,7 @@ class ReleasePass:
         has no victim to choose here: the number is never set below what is in service or on its way as read just
         before, and a fleet's members are protected besides.
         """
-        group = self.surveyor.group_again()
+        group = None if report.floor is None else self.surveyor.group_again()
         if report.floor is None or group is None or group.being_deleted:
             return
         active = _active_capacity(group)

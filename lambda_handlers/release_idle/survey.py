@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from release_idle.aws import Clients, read_active_sessions, read_machines
 from release_idle.decision import Machine, Member, State, Verdict, judge, judge_standing
-from release_idle.measurement import Reading, Unreadable, span_to_read
+from release_idle.measurement import Reading, Series, Signal, Span, Unreadable, newest_span, span_to_read
 from release_idle.metric_reader import read_signal
 from release_idle.settings import Settings
 from runtime.aws_errors import AWS_ERRORS, error_code
@@ -116,21 +116,33 @@ class Surveyor:
         readings: Mapping[str, dict[str, Reading]],
         now: datetime,
     ) -> None:
-        policy = self.settings.policy
-        signal = policy.signals[position]
-        answers = read_signal(
-            self.clients.cloudwatch,
-            self.settings.namespace,
-            signal,
-            [member.instance_id for member in members],
-            span_to_read(signal, policy.window(now), now),
-            self.patience,
-        )
+        signal = self.settings.policy.signals[position]
+        window = self.settings.policy.window(now)
+        span = span_to_read(signal, window, now)
+        answers = self._ask(signal, [member.instance_id for member in members], span)
+        if span.period_seconds > window.period_seconds and self.settings.demand is not None:
+            self._add_newest(signal, answers, newest_span(window, now))
         for instance_id, reading in answers.items():
             readings[instance_id][signal.name] = reading
+
+    def _add_newest(self, signal: Signal, answers: dict[str, Reading], span: Span) -> None:
+        """Add their newest points to the series that show work: a queue's messages ask who has some now."""
+        coarse = {
+            instance_id: reading
+            for instance_id, reading in answers.items()
+            if isinstance(reading, Series) and any(point.value >= signal.idle_below for point in reading.points)
+        }
+        for instance_id, fine in self._ask(signal, list(coarse), span).items():
+            if isinstance(fine, Series):
+                answers[instance_id] = replace(coarse[instance_id], newest=fine.points)
+
+    def _ask(self, signal: Signal, instance_ids: Sequence[str], span: Span) -> dict[str, Reading]:
+        namespace = self.settings.namespace
+        answers = read_signal(self.clients.cloudwatch, namespace, signal, instance_ids, span, self.patience)
         unreadable = [each.reason for each in answers.values() if isinstance(each, Unreadable)]
         for reason in sorted(set(unreadable)):
             self._failed(f"signal {signal.name}", f"{reason} ({unreadable.count(reason)} instances)")
+        return answers
 
     def _machines(self, instance_ids: Sequence[str]) -> Mapping[str, Machine]:
         group_name = self.settings.auto_scaling_group

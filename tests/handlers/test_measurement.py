@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -132,10 +133,17 @@ def test_case_65_only_the_newest_points_say_who_works_now(values: dict[int, floa
     assert finding.still is still
 
 
-def test_case_65_a_coarse_point_does_not_say_who_works_now() -> None:
-    finding = look(series({5 * step: 95.0 for step in range(60)}, period=300), window=240)
+@pytest.mark.parametrize(
+    ("newest", "still"),
+    [({}, False), ({2: 95.0, 1: 95.0}, True), ({2: 95.0, 1: 0.0}, False), ({5: 95.0, 4: 95.0}, False)],
+)
+def test_case_65_of_a_coarse_series_only_its_newest_minutes_say_who_works_now(
+    newest: dict[int, float], still: bool
+) -> None:
+    coarse = series({5 * step: 95.0 for step in range(60)}, period=300)
+    finding = look(replace(coarse, newest=series(newest).points), window=240)
     assert isinstance(finding, Busy)
-    assert not finding.still
+    assert finding.still is still
 
 
 def test_a_reading_that_failed_is_unknown_with_its_reason() -> None:

@@ -159,6 +159,19 @@ def test_case_65_who_worked_until_a_moment_ago_does_not_account_for_the_message(
     assert Release(aws, QUEUE_ENVIRONMENT).run()["released"] == []
 
 
+@pytest.mark.parametrize(("finished_minutes_ago", "released"), [(0, ["i-2"]), (1, []), (4, []), (30, [])])
+def test_case_65_a_long_window_asks_the_newest_minutes_too(
+    aws: FakeAws, finished_minutes_ago: int, released: list[str]
+) -> None:
+    """A window of six hours is read in periods of 300 s, which do not tell who works now."""
+    idle_fleet(aws, "i-1", "i-2")
+    for instance_id, value, ago in (("i-1", 0, 0), ("i-2", 0, 0), ("i-1", 95, finished_minutes_ago)):
+        until = aws.clock.now() - timedelta(minutes=ago)
+        aws.publish(instance_id, value, minutes=100 if value else 900, until=until)
+    aws.sqs.hold(visible=0, in_flight=1)
+    assert Release(aws, {**QUEUE_ENVIRONMENT, "WINDOW_SECONDS": str(6 * 3600)}).run()["released"] == released
+
+
 @pytest.mark.parametrize("minutes_ago", [1, 2, 3, 5, 10, 16, 30])
 def test_case_65_counted_by_the_whole_window_the_one_at_work_would_be_killed(
     aws: FakeAws, minutes_ago: int, monkeypatch: pytest.MonkeyPatch

@@ -82,15 +82,17 @@ def test_case_48_twelve_hundred_instances_are_all_judged(aws: FakeAws) -> None:
 
 
 @pytest.mark.parametrize("load", [0, 95], ids=["all idle at the minimum", "all busy"])
-def test_a_thousand_members_with_nothing_to_release_need_at_most_15_calls(aws: FakeAws, load: int) -> None:
+@pytest.mark.parametrize("window", [30, 240])
+def test_a_thousand_members_with_nothing_to_release_need_at_most_15_calls(aws: FakeAws, load: int, window: int) -> None:
     ids = [f"i-{n:04}" for n in range(1000)]
     aws.add_group(GROUP, ids, min_size=1000)
     signals = [GPU_SIGNAL, CPU_SIGNAL, {**CPU_SIGNAL, "name": "disk", "metric": "disk_used_percent"}]
     for instance_id in ids:
         for signal in signals:
-            aws.publish(instance_id, load, metric=str(signal["metric"]), minutes=70)
+            aws.publish(instance_id, load, metric=str(signal["metric"]), minutes=window + 40)
     aws.sqs.hold(visible=0)
     environment = {**QUEUE_ENVIRONMENT, "WATCH_SESSIONS": "true", "SIGNALS": json.dumps(signals)}
+    environment["WINDOW_SECONDS"] = str(60 * window)
     summary = Release(aws, environment).run()
     assert summary["released"] == []
     assert summary["counts"]["idle" if load == 0 else "busy"] == 1000

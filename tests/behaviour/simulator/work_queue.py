@@ -71,7 +71,7 @@ class Workers:
     queue: WorkQueue
     at_once: int = 1
     gpus: int = 1
-    finished: int = 0
+    finished_at: list[int] = field(default_factory=list)
     lost: int = 0
     seed: int = 0
     _running: dict[str, list[int]] = field(default_factory=dict)
@@ -79,6 +79,16 @@ class Workers:
 
     def __post_init__(self) -> None:
         self._dice = random.Random(self.seed)
+
+    @property
+    def finished(self) -> int:
+        """How many jobs are done."""
+        return len(self.finished_at)
+
+    @property
+    def due_at(self) -> list[int]:
+        """When the jobs in hand will be done."""
+        return [end for running in self._running.values() for end in running]
 
     def tick(self, now: int, in_service: Iterable[Instance]) -> None:
         """Finish, lose and take messages."""
@@ -89,7 +99,7 @@ class Workers:
             self.queue.visible += [max(1, (end - now) // 60) for end in abandoned]
         for identity in sorted(present):
             running = [end for end in self._running.get(identity, []) if end > now]
-            self.finished += len(self._running.get(identity, [])) - len(running)
+            self.finished_at += [end for end in self._running.get(identity, []) if end <= now]
             self._running[identity] = running
         while self.queue.visible:
             free = [identity for identity, running in self._running.items() if len(running) < self.at_once]
