@@ -79,8 +79,9 @@ def stalled_work_alarm(scope: Construct, id: str, metrics: FleetMetrics) -> clou
         scope,
         id,
         alarm_description=(
-            "Instances idle although work waits: the worker takes no jobs, a job can never be done (is there a "
-            "dead-letter queue?), or an instance takes more jobs at a time than the demand says."
+            "Instances idle although there are more messages than instances at work: the worker takes no jobs, a job "
+            "can never be done (is there a dead-letter queue?), something else reads the queue, or one instance has "
+            "several long jobs."
         ),
         metric=metrics.members_idle_despite_work(statistic="Minimum"),
         comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,

@@ -38,6 +38,7 @@ def fleet_widgets(metrics: FleetMetrics, title: str) -> list[cloudwatch.IWidget]
                 metrics.members_busy(),
                 metrics.members_idle(),
                 metrics.members_unknown(),
+                metrics.members_held(),
                 metrics.instances_released(),
             ],
             left_y_axis=count,

@@ -19,7 +19,14 @@ from tests.support.stacks import fleet, fleet_template, stack, vpc
 
 NAMESPACE = "AcceleratedFleet"
 INTERVAL_SECONDS = 60
-PASS_METRICS = ("MembersBusy", "MembersIdle", "MembersUnknown", "MembersIdleDespiteWork", "InstancesReleased")
+PASS_METRICS = (
+    "MembersBusy",
+    "MembersIdle",
+    "MembersUnknown",
+    "MembersHeld",
+    "MembersIdleDespiteWork",
+    "InstancesReleased",
+)
 FLEETS = [name for name in SCENARIOS if name != "idle_release"]
 
 

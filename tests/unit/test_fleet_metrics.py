@@ -28,6 +28,8 @@ ALL: list[tuple[Callable[..., cloudwatch.Metric], str, str, str, int]] = [
     (METRICS.members_busy, "AcceleratedFleet", "MembersBusy", "Maximum", 300),
     (METRICS.members_idle, "AcceleratedFleet", "MembersIdle", "Maximum", 300),
     (METRICS.members_unknown, "AcceleratedFleet", "MembersUnknown", "Maximum", 300),
+    (METRICS.members_held, "AcceleratedFleet", "MembersHeld", "Maximum", 300),
+    (METRICS.members_idle_despite_work, "AcceleratedFleet", "MembersIdleDespiteWork", "Maximum", 300),
     (METRICS.instances_released, "AcceleratedFleet", "InstancesReleased", "Sum", 300),
 ]
 
