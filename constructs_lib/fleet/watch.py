@@ -8,7 +8,7 @@ from aws_cdk import aws_events as events
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
-from constructs_lib.telemetry import FleetMetrics
+from constructs_lib.telemetry import FleetMetrics, positive_alarm
 
 _SHORTEST_GAP_MINUTES = 10
 _SHORTFALL_MINUTES = 15
@@ -28,10 +28,10 @@ def telemetry_gap_alarm(
     idle alarm cannot see: silence that the release handler rightly keeps may be a broken driver that bills for days.
     """
     minutes = max(_SHORTEST_GAP_MINUTES, warm_up_seconds // 60)
-    alarm = cloudwatch.Alarm(
+    return positive_alarm(
         scope,
         id,
-        alarm_description="Instances are in service but no accelerator reports: driver, agent or permissions.",
+        description="Instances are in service but no accelerator reports: driver, agent or permissions.",
         metric=cloudwatch.MathExpression(
             expression="in_service - samples",
             using_metrics={
@@ -41,24 +41,20 @@ def telemetry_gap_alarm(
             label="instances in service less accelerator samples",
             period=Duration.minutes(1),
         ),
-        comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD,
-        threshold=0,
-        evaluation_periods=minutes + _LATE_MINUTES,
-        datapoints_to_alarm=minutes,
-        treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
+        periods=minutes + _LATE_MINUTES,
+        datapoints=minutes,
+        action=alarm_action,
     )
-    alarm.add_alarm_action(alarm_action)
-    return alarm
 
 
 def capacity_shortfall_alarm(
     scope: Construct, id: str, metrics: FleetMetrics, *, alarm_action: cloudwatch.IAlarmAction
 ) -> cloudwatch.Alarm:
     """For 15 minutes fewer instances have been in service than wanted: no quota, no capacity, or a boot that fails."""
-    alarm = cloudwatch.Alarm(
+    return positive_alarm(
         scope,
         id,
-        alarm_description="Fewer instances are in service than wanted: see the group's activity history for the cause.",
+        description="Fewer instances are in service than wanted: see the group's activity history for the cause.",
         metric=cloudwatch.MathExpression(
             expression="desired - in_service",
             using_metrics={
@@ -68,14 +64,10 @@ def capacity_shortfall_alarm(
             label="instances wanted less instances in service",
             period=Duration.minutes(1),
         ),
-        comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD,
-        threshold=0,
-        evaluation_periods=_SHORTFALL_MINUTES + _LATE_MINUTES,
-        datapoints_to_alarm=_SHORTFALL_MINUTES,
-        treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
+        periods=_SHORTFALL_MINUTES + _LATE_MINUTES,
+        datapoints=_SHORTFALL_MINUTES,
+        action=alarm_action,
     )
-    alarm.add_alarm_action(alarm_action)
-    return alarm
 
 
 def launch_failure_rule(

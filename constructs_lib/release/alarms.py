@@ -8,7 +8,7 @@ from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
 from constructs_lib.release.policy import IdlePolicy
-from constructs_lib.telemetry import FleetMetrics
+from constructs_lib.telemetry import FleetMetrics, positive_alarm
 
 _COARSE_PERIOD = 300
 _FINE_PERIOD = 60
@@ -58,41 +58,43 @@ def idle_alarm(scope: Construct, id: str, metrics: FleetMetrics, policy: IdlePol
     )
 
 
-def unknown_members_alarm(scope: Construct, id: str, metrics: FleetMetrics) -> cloudwatch.Alarm:
+def unknown_members_alarm(
+    scope: Construct, id: str, metrics: FleetMetrics, action: cloudwatch.IAlarmAction
+) -> cloudwatch.Alarm:
     """At least one instance could not be judged for 15 minutes: it is kept, it bills, and a person must look."""
-    return cloudwatch.Alarm(
+    return positive_alarm(
         scope,
         id,
-        alarm_description="Instances that nobody can tell idle from busy are kept: see the release function's log.",
+        description="Instances that nobody can tell idle from busy are kept: see the release function's log.",
         metric=metrics.members_unknown(statistic="Minimum"),
-        comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
-        threshold=1,
-        evaluation_periods=3,
-        datapoints_to_alarm=3,
-        treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
+        periods=3,
+        datapoints=3,
+        action=action,
     )
 
 
-def stalled_work_alarm(scope: Construct, id: str, metrics: FleetMetrics) -> cloudwatch.Alarm:
+def stalled_work_alarm(
+    scope: Construct, id: str, metrics: FleetMetrics, action: cloudwatch.IAlarmAction
+) -> cloudwatch.Alarm:
     """For half an hour instances have been idle although work waits for them or is said to be in flight."""
-    return cloudwatch.Alarm(
+    return positive_alarm(
         scope,
         id,
-        alarm_description=(
+        description=(
             "Instances idle although there are more messages than instances at work: the worker takes no jobs, a job "
             "can never be done (is there a dead-letter queue?), something else reads the queue, or one instance has "
             "several long jobs."
         ),
         metric=metrics.members_idle_despite_work(statistic="Minimum"),
-        comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
-        threshold=1,
-        evaluation_periods=6,
-        datapoints_to_alarm=6,
-        treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
+        periods=6,
+        datapoints=6,
+        action=action,
     )
 
 
-def no_pass_alarm(scope: Construct, id: str, metrics: FleetMetrics, function: lambda_.Function) -> cloudwatch.Alarm:
+def no_pass_alarm(
+    scope: Construct, id: str, metrics: FleetMetrics, function: lambda_.Function, action: cloudwatch.IAlarmAction
+) -> cloudwatch.Alarm:
     """For 15 minutes no pass has succeeded although instances are in service, or passes have failed.
 
     A function that is not invoked at all (a disabled rule, an account without concurrency left) raises no error and
@@ -100,10 +102,10 @@ def no_pass_alarm(scope: Construct, id: str, metrics: FleetMetrics, function: la
     the instances in service alone remain. Each pass over a group that is not empty writes ``MembersBusy`` once.
     """
     every = Duration.minutes(5)
-    return cloudwatch.Alarm(
+    return positive_alarm(
         scope,
         id,
-        alarm_description="Idle accelerators may be billing: no release pass succeeds, see the function and its rule.",
+        description="Idle accelerators may be billing: no release pass succeeds, see the function and its rule.",
         metric=cloudwatch.MathExpression(
             expression="in_service - 1000000 * (passes - errors)",
             using_metrics={
@@ -114,9 +116,7 @@ def no_pass_alarm(scope: Construct, id: str, metrics: FleetMetrics, function: la
             label="above 0: instances in service and no pass that succeeds",
             period=every,
         ),
-        comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD,
-        threshold=0,
-        evaluation_periods=4,
-        datapoints_to_alarm=3,
-        treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
+        periods=4,
+        datapoints=3,
+        action=action,
     )

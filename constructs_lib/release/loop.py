@@ -56,14 +56,10 @@ class ReleaseLoop(Construct):
         self._handler = self._build_handler(auto_scaling_group, environment, policy, demand, protection)
         ScheduleTrigger(self, "Steady", function=self.function, minutes=_INTERVAL_MINUTES)
         self.idle_alarm = self._build_trigger(metrics, policy)
-        alarms = [
-            unknown_members_alarm(self, "UnknownAlarm", metrics),
-            no_pass_alarm(self, "NoPassAlarm", metrics, self.function),
-        ]
+        unknown_members_alarm(self, "UnknownAlarm", metrics, alarm_action)
+        no_pass_alarm(self, "NoPassAlarm", metrics, self.function, alarm_action)
         if demand is not None:
-            alarms.append(stalled_work_alarm(self, "StalledWorkAlarm", metrics))
-        for alarm in alarms:
-            alarm.add_alarm_action(alarm_action)
+            stalled_work_alarm(self, "StalledWorkAlarm", metrics, alarm_action)
 
     @property
     def function(self) -> lambda_.Function:

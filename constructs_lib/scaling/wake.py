@@ -11,6 +11,7 @@ from constructs import Construct
 
 from constructs_lib.handlers import GROUP_WILDCARD, HandlerFunction, ScheduleTrigger
 from constructs_lib.scaling.demand import Demand
+from constructs_lib.telemetry import positive_alarm
 
 
 class WakeOnDemand(Construct):
@@ -67,10 +68,10 @@ class WakeOnDemand(Construct):
         far above; when there are none, the waiting work alone remains.
         """
         every = Duration.minutes(1)
-        alarm = cloudwatch.Alarm(
+        return positive_alarm(
             self,
             "StoppedAlarm",
-            alarm_description="Work may be waiting: the wake function fails or does not run, see its log and its rule.",
+            description="Work may be waiting: the wake function fails or does not run, see its log and its rule.",
             metric=cloudwatch.MathExpression(
                 expression="waiting - 1000000 * (runs - 2 * errors)",
                 using_metrics={
@@ -81,11 +82,7 @@ class WakeOnDemand(Construct):
                 label="above 0: runs fail, or work waits and there are none",
                 period=every,
             ),
-            comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD,
-            threshold=0,
-            evaluation_periods=7,
-            datapoints_to_alarm=5,
-            treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
+            periods=7,
+            datapoints=5,
+            action=alarm_action,
         )
-        alarm.add_alarm_action(alarm_action)
-        return alarm

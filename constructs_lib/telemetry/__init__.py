@@ -3,6 +3,7 @@
 from constructs_lib.telemetry import names
 from constructs_lib.telemetry.agent import AgentConfiguration
 from constructs_lib.telemetry.agent_rules import check
+from constructs_lib.telemetry.alarm import positive_alarm
 from constructs_lib.telemetry.kinds import NVIDIA, AcceleratorKind, Measurement, kind_of
 from constructs_lib.telemetry.metrics import FleetMetrics
 from constructs_lib.telemetry.options import Telemetry
@@ -20,5 +21,6 @@ __all__ = [
     "fleet_widgets",
     "kind_of",
     "names",
+    "positive_alarm",
     "telemetry_statements",
 ]

@@ -200,3 +200,11 @@ def test_root_volume_as_asked_for() -> None:
         "Iops": 16_001,
         "Throughput": 2_000,
     }
+
+
+@pytest.mark.parametrize("scenario", FLEETS)
+def test_case_10_no_interface_needs_the_rules_of_efa(scenario: str) -> None:
+    """EFA hangs without rules that name its own security group; until a fleet offers it, none may slip in."""
+    data = only(template(scenario), "AWS::EC2::LaunchTemplate")["Properties"]["LaunchTemplateData"]
+    assert "NetworkInterfaces" not in data
+    assert "Placement" not in data
