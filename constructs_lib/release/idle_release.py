@@ -87,9 +87,19 @@ class IdleRelease(Construct):
         return AgentConfiguration.full(_any_nvidia_type(), where=self.node.path).to_json()
 
     def grant_telemetry(self, grantee: iam.IGrantable) -> None:
-        """Allow the instances' role to publish the metrics, and the agent to learn the group's name from a tag."""
+        """Allow the instances' role to publish the metrics, and the agent to learn the group's name from a tag.
+
+        Args:
+            grantee: the role, or the group if its launch template has one.
+
+        Raises:
+            ArgumentError: nothing can be added to the grantee, so that the agent would stay silent.
+        """
         for statement in telemetry_statements():
-            grantee.grant_principal.add_to_principal_policy(statement)
+            if not grantee.grant_principal.add_to_principal_policy(statement).statement_added:
+                rule = "be something that permissions can be added to"
+                cure = "give the role of the group's instances"
+                raise ArgumentError(complaint(self.node.path, "grantee", rule, grantee, cure))
 
     @property
     def release_function(self) -> lambda_.Function:

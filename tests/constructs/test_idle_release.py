@@ -9,6 +9,7 @@ import pytest
 from aws_cdk import Duration
 from aws_cdk import aws_autoscaling as autoscaling
 from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_iam as iam
 from aws_cdk.assertions import Template
 
 from constructs_lib import IdlePolicy, IdleRelease, IdleSignal, QueueDemand
@@ -148,3 +149,39 @@ def test_policy_reaches_the_handler_unchanged() -> None:
     assert (settings["WINDOW_SECONDS"], settings["WARM_UP_SECONDS"]) == ("7200", "2700")
     assert settings["MAX_RELEASE_SHARE"] == "0.25"
     assert [signal["idle_below"] for signal in json.loads(settings["SIGNALS"])] == [12.5, 33.0]
+
+
+def test_case_21_the_instances_of_an_existing_group_may_publish() -> None:
+    made = stack()
+    role = iam.Role(made, "Instances", assumed_by=iam.ServicePrincipal("ec2.amazonaws.com"))
+    workers = autoscaling.AutoScalingGroup(
+        made,
+        "Workers",
+        vpc=vpc(made),
+        launch_template=ec2.LaunchTemplate(
+            made,
+            "Template",
+            instance_type=ec2.InstanceType("g6.xlarge"),
+            machine_image=ec2.MachineImage.latest_amazon_linux2023(),
+            role=role,
+        ),
+    )
+    release = IdleRelease(made, "Release", auto_scaling_group=workers)
+    release.grant_telemetry(workers)
+    policy = properties(Template.from_stack(made).to_json(), "InstancesDefaultPolicy", "AWS::IAM::Policy")
+    assert plain(policy["PolicyDocument"]["Statement"]) == [
+        {
+            "Effect": "Allow",
+            "Action": "cloudwatch:PutMetricData",
+            "Resource": "*",
+            "Condition": {"StringEquals": {"cloudwatch:namespace": "AcceleratedFleet"}},
+        },
+        {"Effect": "Allow", "Action": "ec2:DescribeTags", "Resource": "*"},
+    ]
+
+
+def test_a_principal_that_cannot_be_changed_is_refused_the_telemetry_grant() -> None:
+    made = stack()
+    release = IdleRelease(made, "Release", auto_scaling_group=group(made))
+    with pytest.raises(ArgumentError, match="Test/Release: grantee must be something that permissions can be added to"):
+        release.grant_telemetry(iam.ServicePrincipal("ec2.amazonaws.com"))
