@@ -66,7 +66,11 @@ class InferenceQueue(Stack):
             vpc_id: where the fleet runs, looked up in the account that the CDK command line deploys to.
         """
         super().__init__(
-            scope, id, description="GPU fleet that works on a queue", env=None if vpc else _from_command_line()
+            scope,
+            id,
+            description="GPU fleet that works on a queue",
+            env=None if vpc else _from_command_line(),
+            suppress_template_indentation=True,  # a quarter of the file, and nobody reads it unformatted
         )
         Annotations.of(self).acknowledge_warning(
             "@aws-cdk/core:crossStackReferencesDefaultStrong", "the network must outlive the fleet that stands in it"
