@@ -8,7 +8,7 @@ from aws_cdk import aws_ec2 as ec2
 
 from constructs_lib.catalog import AcceleratedType, lookup
 from constructs_lib.errors import ArgumentError, UnsupportedInstanceTypeError
-from constructs_lib.telemetry import kind_of
+from constructs_lib.telemetry import AcceleratorKind, kind_of
 from constructs_lib.validation import complaint
 
 _PARAMETER = "instance_types"
@@ -16,8 +16,8 @@ _PARAMETER = "instance_types"
 InstanceTypes = str | ec2.InstanceType | AcceleratedType | Sequence[str | ec2.InstanceType | AcceleratedType]
 
 
-def accelerated_types(where: str, given: InstanceTypes) -> tuple[AcceleratedType, ...]:
-    """The facts of the given types, in the given order, which is the order of preference.
+def accelerated_types(where: str, given: InstanceTypes) -> tuple[tuple[AcceleratedType, ...], AcceleratorKind]:
+    """The facts of the given types, in the given order, which is that of preference, and the kind that all have.
 
     Raises:
         ArgumentError: nothing given, a duplicate, or something that names no instance type.
@@ -35,9 +35,9 @@ def accelerated_types(where: str, given: InstanceTypes) -> tuple[AcceleratedType
         cure = "remove the repetition: the order of the list is the order of preference"
         raise ArgumentError(complaint(where, _PARAMETER, "name each type once", names, cure))
     _check_one(where, "CPU architecture", {each.name: each.architecture for each in types})
-    kind_of(types, where=where)
+    kind = kind_of(types, where=where)
     _check_one(where, "kernel driver", {each.name: each.driver for each in types})
-    return types
+    return types, kind
 
 
 def _facts(where: str, entry: object) -> AcceleratedType:

@@ -16,7 +16,7 @@ from constructs_lib.fleet.purchase import Purchase
 from constructs_lib.fleet.storage import FleetStorage
 from constructs_lib.release import IdlePolicy
 from constructs_lib.scaling import Demand
-from constructs_lib.telemetry import AcceleratorKind, Telemetry, kind_of
+from constructs_lib.telemetry import AcceleratorKind, Telemetry
 from constructs_lib.validation import complaint, instance_of, integer
 
 T = TypeVar("T")
@@ -66,7 +66,7 @@ class FleetSettings:
                 ec2.SubnetSelection,
                 cure="write ec2.SubnetSelection(subnet_type=...)",
             )
-        types = accelerated_types(where, instance_types)
+        types, kind = accelerated_types(where, instance_types)
         smallest, largest = _capacity(where, min_capacity, max_capacity)
         if demand is not None:
             instance_of(where, "demand", demand, Demand, cure="write QueueDemand(queue, messages_per_instance=1)")
@@ -74,7 +74,7 @@ class FleetSettings:
         _check_base(where, bought, largest)
         return FleetSettings(
             types=types,
-            kind=kind_of(types, where=where),
+            kind=kind,
             min_capacity=smallest,
             max_capacity=largest,
             image=_image(where, image),

@@ -33,7 +33,7 @@ class WakeOnDemand(Construct):
         super().__init__(scope, id)
         self._handler = self._build_handler(auto_scaling_group, demand)
         ScheduleTrigger(self, "EveryMinute", function=self.function, minutes=1)
-        self.stopped_alarm = self._build_stopped_alarm(demand, alarm_action)
+        self._build_stopped_alarm(demand, alarm_action)
 
     @property
     def function(self) -> lambda_.Function:

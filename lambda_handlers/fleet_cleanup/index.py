@@ -17,7 +17,7 @@ from runtime.clients import make_client
 from runtime.clock import Clock, InvocationContext, SystemClock, deadline_of
 from runtime.patience import OutOfTime, Patience
 from runtime.structured_log import Json, StructuredLog
-from runtime.triggers import MalformedEvent
+from runtime.triggers import understood
 
 NOT_CREATED = "not-created:"
 """Begins the physical id of a resource whose Create failed; no group's name may hold a colon."""
@@ -64,11 +64,7 @@ def handle(
     in the template) ends the wait.
     """
     log = log or StructuredLog(clock)
-    try:
-        request = read_request(event)
-    except MalformedEvent as error:
-        log.error("event not understood", why=str(error))
-        raise
+    request = understood(read_request, event, log)
     log = log.bind(request=request.type, logical_id=request.logical_id, physical_id=request.physical_id)
     working = Patience(clock=clock, deadline=deadline_of(context, clock, reserve_seconds=_ANSWER_SECONDS))
     answering = Patience(clock=clock, deadline=deadline_of(context, clock, reserve_seconds=0))

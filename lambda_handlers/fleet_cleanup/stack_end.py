@@ -11,7 +11,7 @@ from fleet_cleanup.stack_event import StackEvent, read_stack_event
 from runtime.clock import Clock, InvocationContext, deadline_of
 from runtime.patience import Patience
 from runtime.structured_log import Json, StructuredLog
-from runtime.triggers import MalformedEvent
+from runtime.triggers import understood
 
 _CLOSING_SECONDS = 1.0
 
@@ -38,11 +38,7 @@ def handle_stack_event(
     Raises `MalformedEvent`, `AmbiguousFleet`, `OutOfTime` and AWS's refusals.
     """
     log = log or StructuredLog(clock)
-    try:
-        happened = read_stack_event(event)
-    except MalformedEvent as error:
-        log.error("event not understood", why=str(error))
-        raise
+    happened = understood(read_stack_event, event, log)
     log = log.bind(stack_id=happened.stack_id, logical_id=happened.logical_id, status=happened.status)
     patience = Patience(clock=clock, deadline=deadline_of(context, clock, reserve_seconds=_CLOSING_SECONDS))
     try:

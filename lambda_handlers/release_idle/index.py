@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 
 from release_idle.aws import Clients
 from release_idle.release_pass import ReleasePass
@@ -13,7 +13,7 @@ from runtime.clients import make_client
 from runtime.clock import Clock, InvocationContext, SystemClock, deadline_of
 from runtime.patience import Patience
 from runtime.structured_log import Json, StructuredLog
-from runtime.triggers import MalformedEvent, recognise
+from runtime.triggers import recognise, understood
 
 # A read that fails this often is a failure of the source; the pass goes on without it.
 _READ_ATTEMPTS = 5
@@ -53,11 +53,7 @@ def handle(
 ) -> dict[str, Json]:
     """Do what `handler` does with everything passed in. `log` writes to standard output by default."""
     log = (log or StructuredLog(clock)).bind(auto_scaling_group=settings.auto_scaling_group)
-    try:
-        trigger = recognise(event, alarms=True)
-    except MalformedEvent as error:
-        log.error("event not understood", why=str(error))
-        raise
+    trigger = understood(partial(recognise, alarms=True), event, log)
     log = log.bind(trigger=trigger.kind)
     if not trigger.acts:
         log.info("nothing to do", why=trigger.why)

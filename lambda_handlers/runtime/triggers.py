@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
+
+from runtime.structured_log import StructuredLog
+
+Event = TypeVar("Event")
 
 MANUAL_SOURCE = "accelerated-fleet.manual"
 
@@ -20,6 +25,15 @@ class Trigger:
     acts: bool = True
     dry_run: bool = False
     why: str = ""
+
+
+def understood(read: Callable[[object], Event], event: object, log: StructuredLog) -> Event:
+    """Return what `read` makes of the event. One that it does not know is logged before `MalformedEvent` goes on."""
+    try:
+        return read(event)
+    except MalformedEvent as error:
+        log.error("event not understood", why=str(error))
+        raise
 
 
 def recognise(event: object, *, alarms: bool) -> Trigger:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 
 from runtime.clients import make_client
 from runtime.clock import Clock, InvocationContext, SystemClock, deadline_of
@@ -13,7 +13,7 @@ from runtime.group_reader import read_group
 from runtime.patience import Patience
 from runtime.queue_reader import read_backlog
 from runtime.structured_log import Json, StructuredLog
-from runtime.triggers import MalformedEvent, recognise
+from runtime.triggers import recognise, understood
 from wake_on_demand.aws import Clients, raise_capacity
 from wake_on_demand.decision import decide_wake
 from wake_on_demand.settings import Settings, read_settings
@@ -51,11 +51,7 @@ def handle(
     The queue is read every time, also when nothing waits: that is what keeps its metrics from falling asleep.
     """
     log = (log or StructuredLog(clock)).bind(auto_scaling_group=settings.auto_scaling_group)
-    try:
-        recognise(event, alarms=False)
-    except MalformedEvent as error:
-        log.error("event not understood", why=str(error))
-        raise
+    understood(partial(recognise, alarms=False), event, log)
     patience = Patience(clock=clock, deadline=deadline_of(context, clock, reserve_seconds=_CLOSING_SECONDS))
     backlog = read_backlog(clients.sqs, settings.demand.queue_url, patience)
     needed = backlog.needed_capacity(settings.demand.messages_per_instance)
