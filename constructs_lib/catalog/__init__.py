@@ -3,11 +3,21 @@
 from constructs_lib.catalog.instance_types import (
     ARCHITECTURES,
     DRIVERS,
-    KINDS,
     STATUSES,
     AcceleratedType,
+    application_clocks,
+    known_kinds,
     known_types,
     lookup,
 )
 
-__all__ = ["ARCHITECTURES", "DRIVERS", "KINDS", "STATUSES", "AcceleratedType", "known_types", "lookup"]
+__all__ = [
+    "ARCHITECTURES",
+    "DRIVERS",
+    "STATUSES",
+    "AcceleratedType",
+    "application_clocks",
+    "known_kinds",
+    "known_types",
+    "lookup",
+]

@@ -12,7 +12,6 @@ from constructs_lib.catalog import tables
 from constructs_lib.errors import ArgumentError, UnknownInstanceTypeError, UnsupportedInstanceTypeError
 from constructs_lib.validation import complaint, instance_of, integer, number, one_of, text
 
-KINDS = ("nvidia", "neuron", "gaudi", "qualcomm", "fpga", "media", "amd")
 ARCHITECTURES = ("x86_64", "arm64")
 DRIVERS = ("open", "proprietary")
 STATUSES = ("current", "previous", "retired")
@@ -34,7 +33,8 @@ class AcceleratedType:
 
     Attributes:
         name: for example ``g6.xlarge``.
-        kind: ``nvidia``, ``neuron``, ``gaudi``, ``qualcomm``, ``fpga``, ``media`` or ``amd``.
+        kind: one that the catalog has a type of: ``nvidia``, ``neuron``, ``gaudi``, ``qualcomm``, ``fpga``, ``media``
+            or ``amd``.
         model: the accelerator's name, for example ``L4``.
         accelerators: how many the operating system sees. At least 1; exactly 1 on a type with a fraction of
             one.
@@ -45,6 +45,8 @@ class AcceleratedType:
         driver: flavour of the NVIDIA kernel driver, ``open`` or ``proprietary``.
             Default: ``open`` for ``nvidia`` types (it runs from the Turing generation on), none for others.
         video_encoder: whether AWS offers the type for graphics or media work. Default: no.
+        instance_store_gb: all NVMe instance-store disks together, GB, 0 for none. Default: not known.
+        efa_interfaces: most Elastic Fabric Adapters of an instance, 0 for none. Default: not known.
         status: ``current``, ``previous`` or ``retired``. Default: ``current``.
 
     Raises:
@@ -60,6 +62,8 @@ class AcceleratedType:
     fraction: float | None = None
     driver: str | None = None
     video_encoder: bool | None = None
+    instance_store_gb: int | None = None
+    efa_interfaces: int | None = None
     status: str | None = None
 
     def __post_init__(self) -> None:
@@ -68,7 +72,7 @@ class AcceleratedType:
         if not _NAME.fullmatch(text(where, "name", self.name, cure=cure)):
             raise ArgumentError(complaint(where, "name", "be an instance type in lower case", self.name, cure))
         where = f"AcceleratedType {self.name}"
-        one_of(where, "kind", self.kind, KINDS, cure="NVIDIA GPUs are 'nvidia'")
+        one_of(where, "kind", self.kind, known_kinds(), cure="NVIDIA GPUs are 'nvidia'")
         text(where, "model", self.model, cure="give the accelerator's name, for example 'L4'")
         integer(where, "accelerators", self.accelerators, minimum=1, cure="count what the operating system sees")
         integer(
@@ -78,11 +82,20 @@ class AcceleratedType:
         if self.video_encoder is None:
             object.__setattr__(self, "video_encoder", False)
         instance_of(where, "video_encoder", self.video_encoder, bool, cure="write True or False")
+        self._check_equipment(where)
         if self.status is None:
             object.__setattr__(self, "status", "current")
         one_of(where, "status", self.status, STATUSES, cure="leave it out for a type that AWS sells today")
         self._check_fraction(where)
         self._settle_driver(where)
+
+    def _check_equipment(self, where: str) -> None:
+        for parameter, value in (
+            ("instance_store_gb", self.instance_store_gb),
+            ("efa_interfaces", self.efa_interfaces),
+        ):
+            if value is not None:
+                integer(where, parameter, value, minimum=0, cure="write 0 for none, or leave it out if you do not know")
 
     def _check_fraction(self, where: str) -> None:
         if self.fraction is None:
@@ -141,6 +154,26 @@ def known_types() -> Mapping[str, AcceleratedType]:
 
 
 @cache
+def known_kinds() -> tuple[str, ...]:
+    """All kinds of accelerators that the catalog has a type of, in alphabetical order."""
+    return tuple(sorted({row["kind"] for row in tables.read("instance_types.csv")}))
+
+
+def application_clocks(family: str) -> tuple[int, int] | None:
+    """Return the application clocks that AWS recommends for a family of NVIDIA types: memory and graphics, MHz.
+
+    Return None for a family for which AWS publishes none.
+    """
+    return _application_clocks().get(family)
+
+
+@cache
+def _application_clocks() -> Mapping[str, tuple[int, int]]:
+    rows = tables.read("application_clocks.csv")
+    return {row["family"]: (int(row["memory_mhz"]), int(row["graphics_mhz"])) for row in rows}
+
+
+@cache
 def _cpu_families() -> frozenset[str]:
     return frozenset(row["family"] for row in tables.read("cpu_families.csv"))
 
@@ -156,6 +189,8 @@ def _from_row(row: Mapping[str, str]) -> AcceleratedType:
         fraction=float(row["fraction"]) if row["fraction"] else None,
         driver=row["driver"] or None,
         video_encoder={"yes": True, "no": False}[row["video_encoder"]],
+        instance_store_gb=int(row["instance_store_gb"]),
+        efa_interfaces=int(row["efa_interfaces"]) if row["efa_interfaces"] else None,
         status=row["status"],
     )
 

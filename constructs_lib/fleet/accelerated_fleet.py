@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import jsii
-from aws_cdk import Names, Stack
+from aws_cdk import Names, RemovalPolicy, Stack
 from aws_cdk import aws_autoscaling as autoscaling
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_logs as logs
 from aws_cdk import aws_sns as sns
-from aws_cdk import aws_ssm as ssm
 from aws_cdk.aws_cloudwatch_actions import SnsAction
 from constructs import Construct
 
 from constructs_lib.fleet.advice import advise
+from constructs_lib.fleet.agent_delivery import AgentDelivery, deliver_agent_configuration
 from constructs_lib.fleet.boot import UserDataSize, boot_user_data, check_user_data_size
 from constructs_lib.fleet.encryption import open_volume_key
 from constructs_lib.fleet.group import auto_scaling_group
@@ -25,24 +24,35 @@ from constructs_lib.fleet.image import FleetImage
 from constructs_lib.fleet.instance_role import instance_role
 from constructs_lib.fleet.instance_types import InstanceTypes
 from constructs_lib.fleet.launch_template import launch_template
+from constructs_lib.fleet.machine_setup import MachineSetup
+from constructs_lib.fleet.metric_methods import MetricMethods
+from constructs_lib.fleet.node_program import NodeProgram, settings_json
 from constructs_lib.fleet.purchase import Purchase
 from constructs_lib.fleet.settings import FleetSettings
 from constructs_lib.fleet.storage import FleetStorage
 from constructs_lib.fleet.subnets import selected_subnets
-from constructs_lib.fleet.watch import capacity_shortfall_alarm, launch_failure_rule, telemetry_gap_alarm
+from constructs_lib.fleet.watch import capacity_shortfall_alarm, degraded_alarm, launch_failure_rule, telemetry_gap_alarm
 from constructs_lib.notifications import notifications_topic
 from constructs_lib.references import check_references
 from constructs_lib.release import FleetCleanup, IdlePolicy, ReleaseLoop, ScaleInProtection
 from constructs_lib.scaling import Demand, WakeOnDemand
-from constructs_lib.telemetry import AgentConfiguration, FleetMetrics, Telemetry, fleet_widgets, names
+from constructs_lib.telemetry import (
+    AgentConfiguration,
+    FleetMetrics,
+    Telemetry,
+    billed_metrics,
+    fleet_widgets,
+    log_statement,
+    names,
+)
 
 
 @jsii.implements(iam.IGrantable, ec2.IConnectable)
-class AcceleratedFleet(Construct):
+class AcceleratedFleet(MetricMethods, Construct):
     """A fleet of accelerated instances that is measured, wakes on demand, and goes back to zero when idle.
 
     Defines an Auto Scaling group with a launch template, role and security group of its own; the CloudWatch agent's
-    configuration; the functions that wake the fleet, release idle instances and free everything when the stack is
+    configuration, and a program that measures what the agent cannot; the functions that wake the fleet, release idle instances and free everything when the stack is
     deleted; alarms for missing readings, missing capacity, unknown instances and failing functions; and a topic that
     they, and each failed launch, reach.
 
@@ -66,6 +76,7 @@ class AcceleratedFleet(Construct):
         idle: IdlePolicy | None = None,
         telemetry: Telemetry | None = None,
         storage: FleetStorage | None = None,
+        machine: MachineSetup | None = None,
         notifications: sns.ITopic | None = None,
         role: iam.IRole | None = None,
         security_group: ec2.ISecurityGroup | None = None,
@@ -80,12 +91,15 @@ class AcceleratedFleet(Construct):
             max_capacity: most instances at a time, at least 1.
             min_capacity: instances kept even when idle. Default: none, the fleet rests at zero.
             vpc_subnets: Default: the VPC's private subnets, else its isolated, else its public ones.
-            image: Default: the Deep Learning base image on Amazon Linux 2023 for the types' architecture.
+            image: Default: the Deep Learning base image on Amazon Linux 2023 for the types' accelerators and
+                architecture. AWS has one for NVIDIA GPUs and for Trainium and Inferentia 2; any other kind needs one given.
             purchase: Default: On-Demand.
             demand: what starts instances. Default: nothing does, except whoever sets the group's desired capacity.
             idle: when an instance is idle. Default: ``IdlePolicy()``, 15 minutes below 5 % on every accelerator.
             telemetry: what is measured. Default: what the fleet's types support, per accelerator, instance and group.
-            storage: the root volume. Default: gp3 of the image's size.
+            storage: the root volume, and what becomes of instance-store disks. Default: gp3 of the image's size, and
+                the disks as the image leaves them.
+            machine: settings of the machine that are made at each boot. Default: as the image has them.
             notifications: topic for all alarms and failed launches. Default: a new one without subscribers.
             role: of the instances, gets the permissions that the agent needs. Default: a new one with these alone.
             security_group: Default: a new one without inbound rules; outbound is open.
@@ -117,6 +131,7 @@ class AcceleratedFleet(Construct):
             idle=idle,
             telemetry=telemetry,
             storage=storage,
+            machine=machine,
         )
         subnets = selected_subnets(self.node.path, vpc, vpc_subnets)
         self._settings = settings
@@ -125,14 +140,16 @@ class AcceleratedFleet(Construct):
         self._tag_value = f"{Stack.of(self).stack_name}/{Names.unique_resource_name(self, max_length=80)}"
         self._notifications = notifications_topic(self, "Notifications", notifications)
         self._alarm_action = SnsAction(self._notifications)
-        self._agent_parameter = self._build_agent_parameter()
-        self._role = instance_role(self, "Role", role, self._agent_parameter.parameter_arn)
+        self._node_program = NodeProgram(self, "NodeProgram")
+        self._log_group = self._build_log_group()
+        self._agent_configurations = self._build_agent_configurations()
+        self._role = self._build_role(role)
         self._security_group = self._build_security_group(vpc, security_group)
         self._workload = user_data
         self._user_data = self._build_user_data()
         self._launch_template = self._build_launch_template(encryption_key)
         self._group = self._build_group(vpc, vpc_subnets)
-        self._metrics = FleetMetrics(self._group.auto_scaling_group_name, settings.kind)
+        self._metrics = FleetMetrics.of_fleet(self._group.auto_scaling_group_name, settings.types, settings.telemetry)
         self._release = self._build_release()
         self._wake = self._build_wake()
         self._build_watch()
@@ -181,6 +198,11 @@ class AcceleratedFleet(Construct):
     def notifications(self) -> sns.ITopic:
         """Where alarms and failed launches go."""
         return self._notifications
+
+    @property
+    def log_group(self) -> logs.ILogGroup | None:
+        """Where the instances' log files go; none without ``Telemetry(logs=...)``."""
+        return self._log_group
 
     @property
     def fleet_tag_value(self) -> str:
@@ -238,29 +260,17 @@ class AcceleratedFleet(Construct):
             },
         )
 
-    def metric(self, metric_name: str, **options: Any) -> cloudwatch.Metric:
-        """A metric of the fleet's namespace for the whole group; ``options``: ``period``, ``statistic``, ``label``."""
-        return self._metrics.metric(metric_name, **options)
+    def billed_metrics(self, instances: int) -> int:
+        """How many custom metrics the fleet publishes at most while this many instances run the whole month.
 
-    def metric_busiest_accelerator(self, **options: Any) -> cloudwatch.Metric:
-        """Utilisation of the busiest accelerator of the fleet, percent, the maximum of each minute."""
-        return self._metrics.busiest_accelerator(**options)
+        The first 10,000 of an account and region cost 0.30 USD each a month in most regions (Amazon CloudWatch pricing,
+        September 2026), in proportion to the hours in which they are published; a fleet at zero publishes none.
 
-    def metric_accelerator_utilization(self, **options: Any) -> cloudwatch.Metric:
-        """Mean utilisation over all accelerators of the fleet, percent."""
-        return self._metrics.mean_utilization(**options)
-
-    def metric_in_service_instances(self, **options: Any) -> cloudwatch.Metric:
-        """Instances in service."""
-        return self._metrics.in_service_instances(**options)
-
-    def metric_desired_capacity(self, **options: Any) -> cloudwatch.Metric:
-        """Instances wanted."""
-        return self._metrics.desired_capacity(**options)
-
-    def metric_instances_released(self, **options: Any) -> cloudwatch.Metric:
-        """Instances that the release handler ended, the sum over the period."""
-        return self._metrics.instances_released(**options)
+        Raises:
+            ArgumentError: ``instances`` is not a whole number of at least 0.
+        """
+        settings = self._settings
+        return billed_metrics(settings.kind, settings.types, settings.telemetry, instances)
 
     def dashboard_widgets(self) -> list[cloudwatch.IWidget]:
         """A row of graphs for a dashboard of yours: utilisation, capacity, verdicts of the release handler."""
@@ -268,15 +278,32 @@ class AcceleratedFleet(Construct):
 
     # --- construction ----------------------------------------------------------------------------------------------
 
-    def _build_agent_parameter(self) -> ssm.StringParameter:
+    def _build_log_group(self) -> logs.LogGroup | None:
+        options = self._settings.telemetry.logs
+        if options is None:
+            return None
+        return logs.LogGroup(self, "Logs", retention=options.retention, removal_policy=RemovalPolicy.DESTROY)
+
+    def _build_agent_configurations(self) -> list[AgentDelivery]:
+        """In the order in which an instance tries them: an older agent refuses what it does not know."""
         settings = self._settings
-        configuration = AgentConfiguration.full(settings.types, settings.telemetry, where=self.node.path)
-        return ssm.StringParameter(
-            self,
-            "AgentConfiguration",
-            description="Configuration of the CloudWatch agent of an accelerated fleet",
-            string_value=configuration.to_json(),
-        )
+        full = AgentConfiguration.full(settings.types, settings.telemetry, where=self.node.path)
+        essential = AgentConfiguration.essential(settings.types, settings.telemetry, where=self.node.path)
+        return [
+            deliver_agent_configuration(self, id, each.to_json(), log_group_name=self._log_group_name)
+            for id, each in (("AgentConfiguration", full), ("EssentialAgentConfiguration", essential))
+            if each is not None
+        ]
+
+    @property
+    def _log_group_name(self) -> str | None:
+        return None if self._log_group is None else self._log_group.log_group_name
+
+    def _build_role(self, given: iam.IRole | None) -> iam.IRole:
+        own = [self._node_program.read_statement, *(each.statement for each in self._agent_configurations)]
+        if self._log_group is not None:
+            own.append(log_statement(self._log_group))
+        return instance_role(self, "Role", given, own=own)
 
     def _build_security_group(self, vpc: ec2.IVpc, given: ec2.ISecurityGroup | None) -> ec2.ISecurityGroup:
         if given is not None:
@@ -286,13 +313,28 @@ class AcceleratedFleet(Construct):
     def _build_user_data(self) -> ec2.UserData:
         user_data = boot_user_data(
             self.node.path,
-            agent_parameter=self._agent_parameter.parameter_name,
-            fallback_config=AgentConfiguration.fallback().to_json(),
             driver_probe=self._settings.kind.driver_probe,
+            node_program=self._node_program.url,
+            node_settings=self._node_settings(),
+            agent_sources=[each.source for each in self._agent_configurations],
+            fallback_config=AgentConfiguration.fallback(self._settings.telemetry).to_json(),
+            log_group_name=self._log_group_name,
+            asset_region=Stack.of(self).region,
             workload=self._workload,
         )
         self.node.add_validation(UserDataSize(self.node.path, user_data, self._workload))
         return user_data
+
+    def _node_settings(self) -> str:
+        settings = self._settings
+        return settings_json(
+            kind=settings.kind,
+            types=settings.types,
+            interval_seconds=settings.telemetry.resolution_seconds,
+            measurements=settings.telemetry.node_measurements(settings.kind, settings.types, where=self.node.path),
+            use_threshold=settings.idle.threshold(settings.kind, where=self.node.path),
+            setup=settings.machine_settings,
+        )
 
     def _build_launch_template(self, encryption_key: kms.IKey | None) -> ec2.LaunchTemplate:
         settings = self._settings
@@ -303,7 +345,7 @@ class AcceleratedFleet(Construct):
             self,
             "LaunchTemplate",
             instance_type=None if settings.is_mixed else first.name,
-            machine_image=settings.image.machine_image(self.node.path, first.architecture, first.driver),
+            machine_image=settings.image.machine_image(self.node.path, settings.types, settings.kind),
             root_device=settings.image.root_device,
             storage=settings.storage,
             encryption_key=encryption_key,
@@ -329,8 +371,9 @@ class AcceleratedFleet(Construct):
             self,
             "Release",
             auto_scaling_group=self._group,
+            metrics=self._metrics,
             policy=self._settings.idle,
-            kind=self._settings.kind,
+            signals=self._settings.idle.signals_with_node_program(),
             protection=ScaleInProtection.IGNORE,
             demand=self._settings.demand,
             alarm_action=self._alarm_action,
@@ -351,6 +394,8 @@ class AcceleratedFleet(Construct):
         metrics, action = self._metrics, self._alarm_action
         warm_up = self._settings.idle.warm_up_seconds
         telemetry_gap_alarm(self, "TelemetryGapAlarm", metrics, warm_up_seconds=warm_up, alarm_action=action)
+        with_setup = bool(self._settings.machine_settings)
+        degraded_alarm(self, "DegradedAlarm", metrics, with_setup=with_setup, alarm_action=action)
         capacity_shortfall_alarm(self, "CapacityShortfallAlarm", metrics, alarm_action=action)
         launch_failure_rule(
             self,

@@ -1,7 +1,8 @@
-"""What an instance does when it boots: the agent first, then the workload."""
+"""What an instance does when it boots: node program, driver, machine settings, agent, and last the workload."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from importlib.resources import files
 
@@ -11,11 +12,15 @@ from aws_cdk import aws_ec2 as ec2
 from constructs import IValidation
 
 from constructs_lib.errors import ArgumentError
+from constructs_lib.telemetry.names import LOG_GROUP_PLACEHOLDER
+from constructs_lib.node import names
 from constructs_lib.validation import complaint
 
 _AGENT_CTL = "/opt/aws/amazon-cloudwatch-agent/bin/amazon-cloudwatch-agent-ctl"
-_FALLBACK_CONFIG = "/etc/accelerated-fleet/agent-without-accelerator.json"
-_WORKLOAD = "/etc/accelerated-fleet/workload"
+_CONFIG_DIRECTORY = names.SETTINGS_FILE.rpartition("/")[0]
+_FALLBACK_CONFIG = f"{_CONFIG_DIRECTORY}/agent-without-accelerator.json"
+_DRIVER_ENVIRONMENT = f"{_CONFIG_DIRECTORY}/driver.env"
+_WORKLOAD = f"{_CONFIG_DIRECTORY}/workload"
 _END_OF_FILE = "ACCELERATED_FLEET_END_OF_FILE"
 _DRIVER_TIMEOUT_SECONDS = 300
 _EC2_LIMIT_BYTES = 16_384  # "User data is limited to 16 KB, in raw form, before it is base64-encoded", EC2 User Guide
@@ -24,35 +29,50 @@ _EC2_LIMIT_BYTES = 16_384  # "User data is limited to 16 KB, in raw form, before
 def boot_user_data(
     where: str,
     *,
-    agent_parameter: str,
-    fallback_config: str,
     driver_probe: Sequence[str],
+    node_program: str,
+    node_settings: str,
+    agent_sources: Sequence[str],
+    fallback_config: str,
+    log_group_name: str | None,
+    asset_region: str,
     workload: ec2.UserData | None,
 ) -> ec2.UserData:
     """The instances' user data.
 
-    The workload runs as a program of its own, after the agent, whether or not the accelerator answered (a team's script
-    may be what installs the driver); ``ACCELERATOR_READY`` in its environment says ``yes`` or ``no``.
+    The workload runs as a program of its own, after everything else, whether or not the accelerator answered (a team's
+    script may be what installs the driver); ``ACCELERATOR_READY`` in its environment says ``yes`` or ``no``.
 
     Args:
         where: construct path, for messages.
-        agent_parameter: name of the SSM parameter with the agent's full configuration.
-        fallback_config: the configuration without the accelerator, as JSON.
         driver_probe: command that lists the accelerators and succeeds once the driver answers.
+        node_program: ``NodeProgram.url``.
+        node_settings: what ``settings_json`` returned.
+        agent_sources: ``AgentDelivery.source`` of each configuration with the accelerator, in the order in which the
+            agent is offered them until it takes one.
+        fallback_config: the configuration without the accelerator, as JSON: the last one that the agent is offered.
+        log_group_name: stands for the placeholder in the configurations. None: none of them names a log group.
+        asset_region: Region of the assets' bucket, that of the stack.
         workload: the team's own user data.
 
     Raises:
         ArgumentError: the workload is not a Linux script, or everything together is longer than EC2 takes.
     """
+    group = "" if log_group_name is None else log_group_name
     user_data = ec2.UserData.for_linux()
     user_data.add_commands(
         f"AGENT_CTL={_AGENT_CTL}",
-        f"AGENT_CONFIG=ssm:{agent_parameter}",
-        f"FALLBACK_CONFIG={_FALLBACK_CONFIG}",
-        f"DRIVER_PROBE='{' '.join(driver_probe)}'",
-        f"DRIVER_TIMEOUT={_DRIVER_TIMEOUT_SECONDS}",
-        f"mkdir -p {_FALLBACK_CONFIG.rpartition('/')[0]}",
-        *_file(_FALLBACK_CONFIG, fallback_config),
+        f"CONFIG_DIRECTORY={_CONFIG_DIRECTORY}",
+        f"ASSET_REGION={_word(asset_region)}",
+        f"NODE_PROGRAM={_word(node_program)}",
+        f"AGENT_SOURCES=({' '.join(_word(source) for source in agent_sources)})",
+        f"LOG_GROUP={_word(group)}",
+        f"mkdir -p {_CONFIG_DIRECTORY}",
+        *_file(_DRIVER_ENVIRONMENT, _driver_environment(driver_probe)),
+        *_file(_FALLBACK_CONFIG, fallback_config.replace(LOG_GROUP_PLACEHOLDER, group)),
+        *_file(names.SETTINGS_FILE, node_settings),
+        f". {_DRIVER_ENVIRONMENT}",
+        *_program(files("constructs_lib.node").joinpath("units", "driver.sh").read_text(encoding="utf-8")),
         *_program(files("constructs_lib.fleet").joinpath("boot.sh").read_text(encoding="utf-8")),
     )
     if workload is not None:
@@ -87,13 +107,24 @@ class _Rendered:
         return self._user_data.render()
 
 
+def _driver_environment(driver_probe: Sequence[str]) -> str:
+    """Assignments that a shell and systemd read alike."""
+    return f"DRIVER_PROBE={_word(shlex.join(driver_probe))}\nDRIVER_TIMEOUT={_DRIVER_TIMEOUT_SECONDS}"
+
+
+def _word(text: str) -> str:
+    """One word of a shell command, whatever is in the text. What a token becomes at deploy has no quote in it."""
+    return "'" + text.replace("'", "'\"'\"'") + "'"
+
+
 def _file(path: str, content: str) -> list[str]:
     return [f"cat >{path} <<'{_END_OF_FILE}'", content, _END_OF_FILE]
 
 
 def _program(source: str) -> list[str]:
-    """The lines of the boot program without its comments, which are for readers of the file, not for the template."""
-    return [line for line in source.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    """The lines of a script without what is for readers of the file, not for the template: comments, indentation."""
+    lines = [line.strip() for line in source.splitlines()]
+    return [line for line in lines if line and not line.startswith("#")]
 
 
 @jsii.implements(IValidation)

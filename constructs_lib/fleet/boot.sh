@@ -1,55 +1,106 @@
-# Starts the CloudWatch agent once the accelerator's driver answers, or without the accelerator's section if it never does.
-# An agent that is started before the driver refuses its whole configuration, and then nothing at all is reported.
+# shellcheck shell=bash
+# What an instance does at its first boot, in this order: node program, driver, machine settings, agent, and only then,
+# below this script, the workload. Whatever reloads systemd or installs a package is done by then, since a reload cuts
+# running containers off from their GPU. No step stops those after it.
 accelerated_fleet_say() { echo "accelerated-fleet: $*"; logger -t accelerated-fleet -- "$*" || true; }
 
-# Succeeds once the probe answers with at least one device; each try is limited, since a wedged driver hangs its tool.
-accelerated_fleet_wait_for_driver() {
-  local deadline=$((SECONDS + DRIVER_TIMEOUT)) devices
-  while :; do
-    # Exit status and output both count: the tool can be present and fail, or succeed and list nothing.
-    devices=$(timeout 30 $DRIVER_PROBE 2>/dev/null) && [ -n "$devices" ] && return 0
-    [ "$SECONDS" -ge "$deadline" ] && return 1
-    sleep 5
+accelerated_fleet_install_aws() {
+  command -v aws >/dev/null && return 0
+  if command -v dnf >/dev/null; then dnf install -y -q awscli-2 && return 0; fi
+  if command -v snap >/dev/null; then snap install aws-cli --classic && PATH="$PATH:/snap/bin" && return 0; fi
+  accelerated_fleet_say "the AWS command line is missing and cannot be installed"
+  return 1
+}
+
+accelerated_fleet_fetch() {
+  local attempt
+  accelerated_fleet_install_aws || return 1
+  for attempt in 1 2 3 4 5; do
+    timeout -k 5 60 aws --region "$ASSET_REGION" s3 cp --only-show-errors "$1" "$2" && return 0
+    sleep $((attempt * 5))
   done
+  accelerated_fleet_say "cannot fetch $1"
+  return 1
+}
+
+accelerated_fleet_install_node_program() {
+  local place
+  place=$(mktemp -d) &&
+    accelerated_fleet_fetch "$NODE_PROGRAM" "$place/program.zip" &&
+    python3 -m zipfile -e "$place/program.zip" "$place/program" &&
+    bash "$place/program/install.sh" && return 0
+  accelerated_fleet_say "the node program cannot be installed; the machine is not set up and its own measurements are missing"
+  return 1
 }
 
 accelerated_fleet_install_agent() {
   [ -x "$AGENT_CTL" ] && return 0
   if command -v dnf >/dev/null; then dnf install -y -q amazon-cloudwatch-agent && return 0; fi
   if command -v dpkg >/dev/null; then
-    local package="$(mktemp -d)/amazon-cloudwatch-agent.deb"
+    local package
+    package="$(mktemp -d)/amazon-cloudwatch-agent.deb"
     curl -sSf --retry 5 -o "$package" \
       "https://amazoncloudwatch-agent.s3.amazonaws.com/ubuntu/$(dpkg --print-architecture)/latest/amazon-cloudwatch-agent.deb" &&
       dpkg -i -E "$package" && return 0
   fi
+  accelerated_fleet_say "the CloudWatch agent cannot be installed"
   return 1
 }
 
+# A configuration in a bucket was written before the log group had a name.
+accelerated_fleet_fetch_configuration() {
+  local configuration
+  accelerated_fleet_fetch "$1" "$2" && configuration=$(<"$2") || return 1
+  printf '%s' "${configuration//@LOG_GROUP@/"$LOG_GROUP"}" >"$2"
+}
+
 accelerated_fleet_load() {
-  local attempt
+  local attempt source=$1
+  if [[ $source == s3://* ]]; then
+    accelerated_fleet_fetch_configuration "$source" "$CONFIG_DIRECTORY/agent.json" || return 1
+    source="file:$CONFIG_DIRECTORY/agent.json"
+  fi
   for attempt in 1 2 3 4 5; do
-    "$AGENT_CTL" -a fetch-config -m ec2 -s -c "$1" && return 0
+    "$AGENT_CTL" -a fetch-config -m ec2 -s -c "$source" && return 0
     sleep $((attempt * 5))
   done
   accelerated_fleet_say "the CloudWatch agent refuses $1"
   return 1
 }
 
+# One section that the agent refuses is enough for it to report nothing at all, so the host's alone come last. And an
+# agent that is started before the driver refuses the accelerator's section.
 accelerated_fleet_start_agent() {
-  local source="$AGENT_CONFIG" fallback="file:$FALLBACK_CONFIG"
+  local source sources=("file:$CONFIG_DIRECTORY/agent-without-accelerator.json")
+  [ "$ACCELERATOR_READY" = no ] || sources=("${AGENT_SOURCES[@]}" "${sources[@]}")
+  accelerated_fleet_install_agent || return 1
+  # The Deep Learning images bring an agent service of their own, which would fight over the same configuration.
+  systemctl disable --now dlami-cloudwatch-agent@minimal dlami-cloudwatch-agent@partial dlami-cloudwatch-agent@all >/dev/null 2>&1 || true
+  for source in "${sources[@]}"; do
+    if accelerated_fleet_load "$source"; then
+      date +%s >/run/accelerated-fleet/agent-ready
+      return 0
+    fi
+  done
+  return 1
+}
+
+accelerated_fleet_boot() {
+  local installed=yes
+  accelerated_fleet_install_node_program || installed=no
   export ACCELERATOR_READY=yes
   if accelerated_fleet_wait_for_driver; then
     accelerated_fleet_say "the driver answers"
   else
     ACCELERATOR_READY=no
-    source="$fallback"
     accelerated_fleet_say "the accelerator cannot be read: '$DRIVER_PROBE' gave nothing within $DRIVER_TIMEOUT s; reporting the host only"
   fi
-  accelerated_fleet_install_agent || { accelerated_fleet_say "the CloudWatch agent cannot be installed"; return 1; }
-  # The Deep Learning images bring an agent service of their own, which would fight over the same configuration.
-  systemctl disable --now dlami-cloudwatch-agent@minimal dlami-cloudwatch-agent@partial dlami-cloudwatch-agent@all >/dev/null 2>&1 || true
-  # One section that the agent refuses is enough for it to report nothing at all, so the host's alone come last.
-  accelerated_fleet_load "$source" || { [ "$source" != "$fallback" ] && accelerated_fleet_load "$fallback"; }
+  [ $installed = no ] || systemctl start accelerated-setup.service || accelerated_fleet_say "the machine cannot be set up"
+  # This script was started with the limit of before.
+  [ ! -s /run/accelerated-fleet/open-files ] || ulimit -n "$(</run/accelerated-fleet/open-files)"
+  accelerated_fleet_start_agent
+  [ $installed = no ] || timeout 60 systemctl start accelerated-node.service accelerated-fleet.target ||
+    accelerated_fleet_say "the node program does not start; systemd goes on trying"
 }
 
-accelerated_fleet_start_agent
+accelerated_fleet_boot

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
 from aws_cdk import Token
 from aws_cdk import aws_ec2 as ec2
 
+from constructs_lib.catalog import AcceleratedType
 from constructs_lib.errors import ArgumentError, UnsupportedInstanceTypeError
+from constructs_lib.telemetry import AcceleratorKind
 from constructs_lib.validation import complaint, instance_of, text
 
-_BASE_PARAMETER = "/aws/service/deeplearning/ami/{architecture}/base-oss-nvidia-driver-gpu-{system}/latest/ami-id"
 _PARAMETER_NAME = re.compile(r"[A-Za-z0-9_./-]+")
 _AMAZON_LINUX_ROOT = "/dev/xvda"
 _UBUNTU_ROOT = "/dev/sda1"
@@ -46,8 +48,8 @@ class FleetImage(ABC):
         """Device name of the root volume: a mapping under any other name would add a second, empty volume."""
 
     @abstractmethod
-    def machine_image(self, where: str, architecture: str, driver: str | None) -> ec2.IMachineImage:
-        """The CDK's image for instance types of this CPU architecture that need this NVIDIA kernel driver.
+    def machine_image(self, where: str, types: Sequence[AcceleratedType], kind: AcceleratorKind) -> ec2.IMachineImage:
+        """The CDK's image for instance types of one kind of accelerator, one CPU architecture and one driver.
 
         Raises:
             UnsupportedInstanceTypeError: the image has no driver for these types. ``where`` is the construct's path.
@@ -55,7 +57,9 @@ class FleetImage(ABC):
 
     @staticmethod
     def deep_learning_base(system: OperatingSystem | None = None) -> FleetImage:
-        """The AWS Deep Learning base image, which brings the accelerator's driver, for the fleet's CPU architecture.
+        """The AWS Deep Learning base image with driver and tools of the fleet's accelerators, for its CPU architecture.
+
+        There is one for NVIDIA GPUs and one for Trainium and Inferentia 2; fleets of anything else name their own.
 
         Args:
             system: operating system. Default: Amazon Linux 2023.
@@ -108,12 +112,29 @@ class _DeepLearningBase(FleetImage):
     def root_device(self) -> str:
         return _AMAZON_LINUX_ROOT if self.system is OperatingSystem.AMAZON_LINUX_2023 else _UBUNTU_ROOT
 
-    def machine_image(self, where: str, architecture: str, driver: str | None) -> ec2.IMachineImage:
-        if driver != "open":
+    def machine_image(self, where: str, types: Sequence[AcceleratedType], kind: AcceleratorKind) -> ec2.IMachineImage:
+        objection = self._objection(types, kind)
+        if objection is not None:
+            raise UnsupportedInstanceTypeError(complaint(where, "image", *objection))
+        return _image_in(kind.images[self.system.value].format(architecture=types[0].architecture))
+
+    def _objection(self, types: Sequence[AcceleratedType], kind: AcceleratorKind) -> tuple[str, str, str] | None:
+        """Rule, value and cure if the image does not carry what these types need."""
+        own = "pass image=FleetImage.from_ssm_parameter(...) or FleetImage.from_machine_image(...)"
+        if not kind.images:
+            rule = f"be given for accelerators of kind {kind.name!r}"
+            return rule, self.description, f"AWS publishes no image with their driver and tools: {own}"
+        if self.system.value not in kind.images:
+            rule = f"be one of the systems that AWS makes it for with kind {kind.name!r}: {', '.join(kind.images)}"
+            return rule, self.description, "choose another OperatingSystem, or an image of your own"
+        if types[0].driver == "proprietary":
             rule = "be one with the proprietary driver for GPUs older than the Turing generation"
-            cure = "pass image=FleetImage.from_ssm_parameter(...): the open driver of this image does not run on them"
-            raise UnsupportedInstanceTypeError(complaint(where, "image", rule, self.description, cure))
-        return _image_in(_BASE_PARAMETER.format(architecture=architecture, system=self.system.value))
+            return rule, self.description, f"{own}: the open driver of this image does not run on them"
+        dropped = sorted({each.name for each in types if each.family in kind.image_lacks})
+        if dropped:
+            rule = f"be one whose driver still supports {', '.join(dropped)}"
+            return rule, self.description, f"{own} with an older driver"
+        return None
 
 
 @dataclass(frozen=True)
@@ -129,7 +150,7 @@ class _Parameter(FleetImage):
     def root_device(self) -> str:
         return self.device
 
-    def machine_image(self, where: str, architecture: str, driver: str | None) -> ec2.IMachineImage:
+    def machine_image(self, where: str, types: Sequence[AcceleratedType], kind: AcceleratorKind) -> ec2.IMachineImage:
         return _image_in(self.name)
 
 
@@ -146,7 +167,7 @@ class _Given(FleetImage):
     def root_device(self) -> str:
         return self.device
 
-    def machine_image(self, where: str, architecture: str, driver: str | None) -> ec2.IMachineImage:
+    def machine_image(self, where: str, types: Sequence[AcceleratedType], kind: AcceleratorKind) -> ec2.IMachineImage:
         return self.image
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
@@ -24,19 +26,26 @@ _REASON = (
 )
 
 
-def instance_role(scope: Construct, id: str, given: iam.IRole | None, agent_parameter_arn: str) -> iam.IRole:
-    """The given role or a new one, allowed to publish metrics, read its agent configuration and take sessions.
+def instance_role(
+    scope: Construct, id: str, given: iam.IRole | None, *, own: Sequence[iam.PolicyStatement]
+) -> iam.IRole:
+    """The given role or a new one, allowed to publish metrics, take sessions and use what is the fleet's own.
+
+    Args:
+        scope: of the role.
+        id: of the role.
+        given: the user's own role. None: a new one is made.
+        own: allow to use what is the fleet's own: the agent's configuration, the node program, the log group.
 
     Raises:
         ArgumentError: the given role is imported and may not be changed, so the agent would stay silent.
     """
-    read = iam.PolicyStatement(actions=["ssm:GetParameter"], resources=[agent_parameter_arn])
     if given is None:
         role = iam.Role(
             scope,
             id,
             assumed_by=iam.ServicePrincipal("ec2.amazonaws.com"),
-            inline_policies={"Telemetry": iam.PolicyDocument(statements=[*_statements(), read])},
+            inline_policies={"Telemetry": iam.PolicyDocument(statements=[*_statements(), *own])},
         )
         acknowledge(role, {wildcard(role, "*"): _REASON})
         return role
@@ -48,7 +57,7 @@ def instance_role(scope: Construct, id: str, given: iam.IRole | None, agent_para
     acknowledge(given, {wildcard(given, "*"): _REASON})
     # In the fleet's own stack: a role of another stack that named the parameter would depend on the fleet, which
     # depends on it.
-    iam.Policy(scope, f"{id}Policy", statements=[read], roles=[given])
+    iam.Policy(scope, f"{id}Policy", statements=list(own), roles=[given])
     return given
 
 

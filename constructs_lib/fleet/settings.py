@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -12,6 +13,7 @@ from constructs_lib.catalog import AcceleratedType
 from constructs_lib.errors import ArgumentError
 from constructs_lib.fleet.image import FleetImage
 from constructs_lib.fleet.instance_types import InstanceTypes, accelerated_types
+from constructs_lib.fleet.machine_setup import MachineSetup
 from constructs_lib.fleet.purchase import Purchase
 from constructs_lib.fleet.storage import FleetStorage
 from constructs_lib.release import IdlePolicy
@@ -36,11 +38,17 @@ class FleetSettings:
     idle: IdlePolicy
     telemetry: Telemetry
     storage: FleetStorage
+    machine: MachineSetup
 
     @property
     def is_mixed(self) -> bool:
         """Whether the group needs a mixed instances policy: several types, or Spot."""
         return len(self.types) > 1 or self.purchase.uses_spot
+
+    @property
+    def machine_settings(self) -> Mapping[str, object]:
+        """What the node program sets on the machine; empty if nothing was asked for."""
+        return {**self.machine.settings(self.types), **self.storage.settings()}
 
     @staticmethod
     def check(
@@ -56,6 +64,7 @@ class FleetSettings:
         idle: IdlePolicy | None,
         telemetry: Telemetry | None,
         storage: FleetStorage | None,
+        machine: MachineSetup | None,
     ) -> FleetSettings:
         """Check the arguments of the fleet at construct path ``where`` and fill in what was left out."""
         if vpc_subnets is not None:
@@ -72,6 +81,12 @@ class FleetSettings:
             instance_of(where, "demand", demand, Demand, cure="write QueueDemand(queue, messages_per_instance=1)")
         bought = _settled(where, "purchase", purchase, Purchase, Purchase.on_demand())
         _check_base(where, bought, largest)
+        policy = _settled(where, "idle", idle, IdlePolicy, IdlePolicy())
+        policy.threshold(kind, where=where)
+        disks = _settled(where, "storage", storage, FleetStorage, FleetStorage())
+        disks.check_types(where, types)
+        setup = _settled(where, "machine", machine, MachineSetup, MachineSetup())
+        setup.check_types(where, types)
         return FleetSettings(
             types=types,
             kind=kind,
@@ -80,9 +95,10 @@ class FleetSettings:
             image=_image(where, image),
             purchase=bought,
             demand=demand,
-            idle=_settled(where, "idle", idle, IdlePolicy, IdlePolicy()),
+            idle=policy,
             telemetry=_settled(where, "telemetry", telemetry, Telemetry, Telemetry()),
-            storage=_settled(where, "storage", storage, FleetStorage, FleetStorage()),
+            storage=disks,
+            machine=setup,
         )
 
 

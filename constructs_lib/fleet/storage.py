@@ -1,13 +1,16 @@
-"""The root volume."""
+"""The root volume, and the disks that some instance types bring."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from aws_cdk import Size, Token
 
+from constructs_lib.catalog import AcceleratedType
 from constructs_lib.errors import ArgumentError
-from constructs_lib.validation import complaint, instance_of, integer
+from constructs_lib.validation import complaint, instance_of, integer, text
 
 # gp3 limits, "General Purpose SSD volumes" in the EBS User Guide: 1 GiB to 64 TiB, 3,000 to 80,000 IOPS,
 # 125 to 2,000 MiB/s; at most 500 IOPS for each GiB and 1 MiB/s for each 4 IOPS.
@@ -17,10 +20,23 @@ _THROUGHPUT_MIB_S = (125, 2_000)
 _MOST_IOPS_PER_GIB = 500
 _LEAST_IOPS_PER_MIB_S = 4
 
+# What needs no quoting in a mount table, a unit's name or a shell.
+_MOUNT_PATH = re.compile(r"(/[A-Za-z0-9_][A-Za-z0-9._-]*)+")
+# A file system mounted over one of these hides the system's own files.
+_SYSTEM_DIRECTORIES = (
+    *("/home", "/media", "/opt", "/opt/dlami", "/root", "/srv", "/tmp", "/var"),
+    *("/var/cache", "/var/lib", "/var/log", "/var/run", "/var/spool", "/var/tmp"),
+)
+# Nothing below these is for anybody else either.
+_SYSTEM_TREES = (
+    *("/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/proc", "/run", "/sbin", "/snap", "/sys", "/usr"),
+    *("/opt/accelerated-node", "/opt/aws", "/var/lib/accelerated-fleet", "/var/lib/cloud", "/var/log", "/var/run"),
+)
+
 
 @dataclass(frozen=True, kw_only=True)
 class FleetStorage:
-    """The root volume of each instance: gp3, encrypted, deleted with the instance.
+    """The root volume of each instance: gp3, encrypted, deleted with the instance. And its instance store.
 
     Attributes:
         root_volume_size: whole GiB, 1 to 65,536. EC2 refuses a volume smaller than the image.
@@ -29,6 +45,10 @@ class FleetStorage:
             Default: what gp3 includes, 3,000.
         root_volume_throughput_mib_s: 125 to 2,000 MiB/s, at most a quarter of the IOPS.
             Default: what gp3 includes, 125 MiB/s.
+        instance_store_path: where the instance-store NVMe disks are mounted as one ext4 file system, striped if there
+            are several. Absolute, for example ``/mnt/data``. What is on it survives a reboot and nothing else. A disk
+            that somebody else uses is left alone, and reported: the Ubuntu Deep Learning images mount these disks
+            themselves, at ``/opt/dlami/nvme``. Default: the disks are left as the image leaves them.
 
     Raises:
         ArgumentError: a value is out of range, or EC2 would refuse the combination at each launch.
@@ -37,6 +57,7 @@ class FleetStorage:
     root_volume_size: Size | None = None
     root_volume_iops: int | None = None
     root_volume_throughput_mib_s: int | None = None
+    instance_store_path: str | None = None
 
     def __post_init__(self) -> None:
         if self.root_volume_size is not None:
@@ -59,7 +80,25 @@ class FleetStorage:
                 maximum=_THROUGHPUT_MIB_S[1],
                 cure="leave it out for what gp3 includes",
             )
+        if self.instance_store_path is not None:
+            _check_mount_path(self.instance_store_path)
         self._check_ratios()
+
+    def check_types(self, where: str, types: Sequence[AcceleratedType]) -> None:
+        """Refuse what some of a fleet's types cannot have.
+
+        Raises:
+            ArgumentError: a file system of instance-store disks is asked for, and a type has none.
+        """
+        without = [each.name for each in types if each.instance_store_gb == 0]
+        if self.instance_store_path is not None and without:
+            rule = f"be left out for {', '.join(without)}"
+            cure = "remove it, or choose types with an instance store: these have no such disk"
+            raise ArgumentError(complaint(where, "storage.instance_store_path", rule, self.instance_store_path, cure))
+
+    def settings(self) -> dict[str, object]:
+        """What the node program is told, only what was asked for."""
+        return {} if self.instance_store_path is None else {"instance_store": self.instance_store_path}
 
     def _check_ratios(self) -> None:
         iops = _IOPS[0] if self.root_volume_iops is None else self.root_volume_iops
@@ -88,3 +127,16 @@ def _check_size(size: Size) -> None:
         rule = f"be whole GiB from 1 to {_LARGEST_GIB}"
         cure = "write for example Size.gibibytes(200)"
         raise ArgumentError(complaint("FleetStorage", "root_volume_size", rule, gibibytes, cure))
+
+
+def _check_mount_path(path: str) -> None:
+    where, parameter, cure = "FleetStorage", "instance_store_path", "write for example '/mnt/data'"
+    text(where, parameter, path, cure=cure)
+    if Token.is_unresolved(path):
+        raise ArgumentError(complaint(where, parameter, "be known at synth, since it is checked", path, cure))
+    if not _MOUNT_PATH.fullmatch(path):
+        rule = "be an absolute path of letters, digits and . _ - without a slash at its end"
+        raise ArgumentError(complaint(where, parameter, rule, path, cure))
+    if path in _SYSTEM_DIRECTORIES or any(f"{path}/".startswith(f"{tree}/") for tree in _SYSTEM_TREES):
+        rule = "be a directory of its own, not one of the system's"
+        raise ArgumentError(complaint(where, parameter, rule, path, cure))

@@ -1,4 +1,4 @@
-"""What a person must hear of: capacity without readings, capacity that does not come, launches that fail."""
+"""What a person must hear of: capacity without readings or in part broken, or that does not come, failed launches."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from constructs import Construct
 from constructs_lib.telemetry import FleetMetrics, positive_alarm
 
 _SHORTEST_GAP_MINUTES = 10
+_DEGRADED_MINUTES = 10
 _SHORTFALL_MINUTES = 15
 # The group's own metrics arrive one or two minutes late; an alarm that wanted the newest minutes too might never have
 # them.
@@ -43,6 +44,38 @@ def telemetry_gap_alarm(
         ),
         periods=minutes + _LATE_MINUTES,
         datapoints=minutes,
+        action=alarm_action,
+    )
+
+
+def degraded_alarm(
+    scope: Construct, id: str, metrics: FleetMetrics, *, with_setup: bool, alarm_action: cloudwatch.IAlarmAction
+) -> cloudwatch.Alarm:
+    """For 10 minutes an instance has had fewer working accelerators than its type, or a setting that is not in force.
+
+    It sees what the group's own figures hide: seven of eight accelerators report as often as eight of eight on other
+    instances, and the rest bills on. What an instance does not publish reads as 0 in a sum; an instance that is silent
+    altogether is *unknown* to the release handler, which has an alarm of its own.
+    """
+    missing = metrics.accelerators_missing()
+    metric: cloudwatch.IMetric = missing
+    if with_setup:
+        metric = cloudwatch.MathExpression(
+            expression="missing + failures",
+            using_metrics={"missing": missing, "failures": metrics.setup_failures()},
+            label="accelerators that do not answer, and settings that are not in force",
+            period=Duration.minutes(1),
+        )
+    return positive_alarm(
+        scope,
+        id,
+        description=(
+            "An instance bills for accelerators that do not answer, or lacks a setting that was asked for: see "
+            "accelerators_missing and setup_failures of each instance, and `accelerated-node status` on it."
+        ),
+        metric=metric,
+        periods=_DEGRADED_MINUTES + _LATE_MINUTES,
+        datapoints=_DEGRADED_MINUTES,
         action=alarm_action,
     )
 

@@ -29,29 +29,30 @@ def idle_alarm(scope: Construct, id: str, metrics: FleetMetrics, policy: IdlePol
     """The busiest accelerator of the group stayed below the threshold for the whole window.
 
     Two ways in which nothing looks like idleness are closed. An empty group has no utilisation: the expression yields
-    100 for it, so the alarm is at rest and can change again. A silent group has none either: the utilisation stands in
+    100 for it (more, if idle reaches higher), so the alarm is at rest and can change again. A silent group has none either: the utilisation stands in
     the *last* branch of IF, where a gap drops the point; as the middle branch, or as a side of a comparison, a gap
     would read as 0. A dropped point counts as busy (NOT_BREACHING). See "Using math expressions with CloudWatch
     metrics", section on missing data, and "Configuring how CloudWatch alarms treat missing data".
     """
     period, count = alarm_periods(policy.window_seconds)
     every = Duration.seconds(period)
-    assert policy.threshold_percent is not None
+    threshold = policy.threshold(metrics.kind)
+    busy = max(100.0, threshold)
     return cloudwatch.Alarm(
         scope,
         id,
         alarm_description="Every accelerator of the group has been idle for the whole window.",
         metric=cloudwatch.MathExpression(
-            expression="IF(in_service < 1, 100, busiest)",
+            expression=f"IF(in_service < 1, {busy:g}, busiest)",
             using_metrics={
                 "in_service": metrics.in_service_instances(period=every, statistic="Minimum"),
                 "busiest": metrics.busiest_accelerator(period=every),
             },
-            label="busiest accelerator (%), 100 while the group is empty",
+            label=f"use of the busiest accelerator, {busy:g} while the group is empty",
             period=every,
         ),
         comparison_operator=cloudwatch.ComparisonOperator.LESS_THAN_THRESHOLD,
-        threshold=policy.threshold_percent,
+        threshold=threshold,
         evaluation_periods=count,
         datapoints_to_alarm=count,
         treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,

@@ -18,7 +18,7 @@ from constructs_lib.references import check_references
 from constructs_lib.release.loop import ReleaseLoop, ScaleInProtection
 from constructs_lib.release.policy import IdlePolicy
 from constructs_lib.scaling import Demand
-from constructs_lib.telemetry import NVIDIA, AgentConfiguration, telemetry_statements
+from constructs_lib.telemetry import NVIDIA, AgentConfiguration, FleetMetrics, telemetry_statements
 from constructs_lib.validation import complaint, instance_of
 
 
@@ -65,13 +65,15 @@ class IdleRelease(Construct):
             for warning, text in demand.warnings().items():
                 Annotations.of(self).add_warning_v2(warning, text)
         _refuse_protected(path, auto_scaling_group)
+        signals = policy.signals_without_node_program(where=path)
         self.notifications = notifications_topic(self, "Notifications", notifications)
         self._loop = ReleaseLoop(
             self,
             "Release",
             auto_scaling_group=auto_scaling_group,
+            metrics=FleetMetrics(auto_scaling_group.auto_scaling_group_name, NVIDIA),
             policy=policy,
-            kind=NVIDIA,
+            signals=signals,
             protection=ScaleInProtection.HOLD,
             demand=demand,
             alarm_action=SnsAction(self.notifications),

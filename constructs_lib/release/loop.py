@@ -15,8 +15,9 @@ from constructs import Construct
 from constructs_lib.handlers import GROUP_WILDCARD, FunctionAction, HandlerFunction, ScheduleTrigger
 from constructs_lib.release.alarms import idle_alarm, no_pass_alarm, stalled_work_alarm, unknown_members_alarm
 from constructs_lib.release.policy import IdlePolicy, IdleSignal
+from constructs_lib.release.signals import signal_settings
 from constructs_lib.scaling import Demand
-from constructs_lib.telemetry import AcceleratorKind, FleetMetrics, names
+from constructs_lib.telemetry import FleetMetrics, names
 
 _INTERVAL_MINUTES = 5
 
@@ -44,16 +45,21 @@ class ReleaseLoop(Construct):
         id: str,
         *,
         auto_scaling_group: autoscaling.IAutoScalingGroup,
+        metrics: FleetMetrics,
         policy: IdlePolicy,
-        kind: AcceleratorKind,
+        signals: Sequence[IdleSignal],
         protection: ScaleInProtection,
         demand: Demand | None,
         alarm_action: cloudwatch.IAlarmAction,
     ) -> None:
         super().__init__(scope, id)
-        metrics = FleetMetrics(auto_scaling_group.auto_scaling_group_name, kind)
-        environment = _environment(auto_scaling_group, policy, kind, protection, demand)
-        self._handler = self._build_handler(auto_scaling_group, environment, policy, demand, protection)
+        environment = {
+            **_environment(auto_scaling_group, policy, protection, demand),
+            "SIGNALS": json.dumps(signal_settings(policy, signals, metrics.kind), separators=(",", ":")),
+            "WATCH_SESSIONS": "true" if IdleSignal.SESSIONS in signals else "false",
+        }
+        statements = _statements(auto_scaling_group, signals, demand, protection)
+        self._handler = self._build_handler(auto_scaling_group, environment, statements)
         ScheduleTrigger(self, "Steady", function=self.function, minutes=_INTERVAL_MINUTES)
         self.idle_alarm = self._build_trigger(metrics, policy)
         unknown_members_alarm(self, "UnknownAlarm", metrics, alarm_action)
@@ -70,9 +76,7 @@ class ReleaseLoop(Construct):
         self,
         group: autoscaling.IAutoScalingGroup,
         environment: Mapping[str, str],
-        policy: IdlePolicy,
-        demand: Demand | None,
-        protection: ScaleInProtection,
+        statements: Sequence[iam.PolicyStatement],
     ) -> HandlerFunction:
         return HandlerFunction(
             self,
@@ -80,7 +84,7 @@ class ReleaseLoop(Construct):
             handler="release_idle",
             description="Releases the idle instances of an accelerated group, one verdict per instance",
             environment=environment,
-            statements=_statements(group, policy, demand, protection),
+            statements=statements,
             wildcards={
                 "*": "These calls only read, and IAM cannot limit any of them to one group or its instances.",
                 group.auto_scaling_group_arn: GROUP_WILDCARD,
@@ -107,7 +111,6 @@ class ReleaseLoop(Construct):
 def _environment(
     group: autoscaling.IAutoScalingGroup,
     policy: IdlePolicy,
-    kind: AcceleratorKind,
     protection: ScaleInProtection,
     demand: Demand | None,
 ) -> Mapping[str, str]:
@@ -117,8 +120,6 @@ def _environment(
         "METRIC_PERIOD_SECONDS": str(names.PERIOD_SECONDS),
         "WINDOW_SECONDS": str(policy.window_seconds),
         "WARM_UP_SECONDS": str(policy.warm_up_seconds),
-        "SIGNALS": json.dumps(_signals(policy, kind), separators=(",", ":")),
-        "WATCH_SESSIONS": "true" if IdleSignal.SESSIONS in _enabled(policy) else "false",
         "MAX_RELEASE_SHARE": str(policy.max_release_share),
         "HOLD_TAG_KEY": names.HOLD_TAG,
         "SCALE_IN_PROTECTION": protection.value,
@@ -126,37 +127,14 @@ def _environment(
     }
 
 
-def _enabled(policy: IdlePolicy) -> Sequence[IdleSignal]:
-    assert policy.signals is not None
-    return policy.signals
-
-
-def _signals(policy: IdlePolicy, kind: AcceleratorKind) -> list[dict[str, object]]:
-    signals: list[dict[str, object]] = [
-        {
-            "name": "accelerator",
-            "metric": kind.utilization_metric,
-            "statistic": "Maximum",
-            "idle_below": policy.threshold_percent,
-        }
-    ]
-    if IdleSignal.CPU in _enabled(policy):
-        signals.append(
-            {
-                "name": "cpu",
-                "metric": names.CPU_UTILIZATION,
-                "statistic": "Maximum",
-                "idle_below": policy.cpu_threshold_percent,
-            }
-        )
-    return signals
-
-
 def _statements(
-    group: autoscaling.IAutoScalingGroup, policy: IdlePolicy, demand: Demand | None, protection: ScaleInProtection
+    group: autoscaling.IAutoScalingGroup,
+    signals: Sequence[IdleSignal],
+    demand: Demand | None,
+    protection: ScaleInProtection,
 ) -> list[iam.PolicyStatement]:
     reads = ["autoscaling:DescribeAutoScalingGroups", "cloudwatch:GetMetricData", "ec2:DescribeInstances"]
-    if IdleSignal.SESSIONS in _enabled(policy):
+    if IdleSignal.SESSIONS in signals:
         reads.append("ssm:DescribeSessions")
     changes = ["autoscaling:TerminateInstanceInAutoScalingGroup"]
     if demand is not None:

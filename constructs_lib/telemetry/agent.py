@@ -10,8 +10,19 @@ from typing import Any
 from constructs_lib.catalog import AcceleratedType
 from constructs_lib.telemetry import names
 from constructs_lib.telemetry.agent_rules import check
+from constructs_lib.telemetry.agent_sections import (
+    accelerator_section,
+    efa_section,
+    ethtool_section,
+    host_sections,
+    process_section,
+    statsd_section,
+)
 from constructs_lib.telemetry.kinds import kind_of
 from constructs_lib.telemetry.options import Telemetry
+
+LARGEST_PARAMETER_BYTES = 4096
+"""An SSM parameter of the standard tier, which costs nothing, holds this much."""
 
 
 @dataclass(frozen=True)
@@ -44,35 +55,63 @@ class AgentConfiguration:
 
         Raises:
             ArgumentError: ``telemetry`` asks for what these types or the agent cannot report.
-            UnsupportedInstanceTypeError: the types are of several kinds, or of one that cannot be measured yet.
+            UnsupportedInstanceTypeError: the types are of several kinds.
         """
         options = Telemetry() if telemetry is None else telemetry
-        kind = kind_of(types, where=where)
-        measurements = options.measurements_of(kind, types, where=where)
-        accelerator = _section(measurements, series=options.per_accelerator_series is not False)
-        return cls(_document({kind.agent_section: accelerator, **_host()}))
+        collected = _essential_sections(types, options, where)
+        if options.network and all(each.efa_interfaces for each in types):
+            collected["efa"] = efa_section()
+        return cls(_document(collected, options))
 
     @classmethod
-    def fallback(cls) -> AgentConfiguration:
-        """The configuration of an instance whose driver did not answer: the host, and a sign that says so.
+    def essential(
+        cls, types: Sequence[AcceleratedType], telemetry: Telemetry | None = None, *, where: str = "Telemetry"
+    ) -> AgentConfiguration | None:
+        """The full configuration without what agents older than release 1.300068 refuse, None if that is nothing.
+
+        Images and distributions bring older agents, and one section that an agent refuses is enough for it to report
+        nothing at all.
+        """
+        options = Telemetry() if telemetry is None else telemetry
+        essential = cls(_document(_essential_sections(types, options, where), options))
+        return None if essential == cls.full(types, options, where=where) else essential
+
+    @classmethod
+    def fallback(cls, telemetry: Telemetry | None = None) -> AgentConfiguration:
+        """The configuration of an instance whose driver did not answer: the host and the node program's figures.
 
         One plugin that fails its start-up check stops the whole agent (field case 20), so no accelerator is named here.
-        The agent publishes only what it measures, and its schema lets no process count be renamed: the sign is the
-        memory's size under another name.
+        That the accelerators are missing is what the node program publishes. Logs are copied as in the full one.
         """
-        host = _host()
-        host["mem"]["measurement"].append({"name": "total", "rename": names.ACCELERATOR_UNREADABLE})
-        host["mem"]["drop_original_metrics"].append("total")
-        return cls(_document(host))
+        options = Telemetry() if telemetry is None else telemetry
+        return cls(_document({**host_sections(swap=False), "statsd": statsd_section(options)}, options))
 
     def to_json(self) -> str:
         """The configuration as the agent reads it: compact JSON, the same text for the same document."""
         return json.dumps(self.document, separators=(",", ":"), sort_keys=True)
 
+    def fits_parameter(self, *, room_bytes: int = 0) -> bool:
+        """Whether the JSON, and ``room_bytes`` more, fit an SSM parameter of the standard tier, 4,096 bytes."""
+        return len(self.to_json().encode()) + room_bytes <= LARGEST_PARAMETER_BYTES
 
-def _document(collected: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "agent": {"metrics_collection_interval": names.PERIOD_SECONDS},
+
+def _essential_sections(types: Sequence[AcceleratedType], options: Telemetry, where: str) -> dict[str, Any]:
+    kind = kind_of(types, where=where)
+    measurements = options.measurements_of(kind, types, where=where)
+    collected = {**host_sections(swap=bool(options.swap)), "statsd": statsd_section(options)}
+    if kind.agent_section is not None:
+        series = options.per_accelerator_series is not False
+        collected[kind.agent_section] = accelerator_section(measurements, series=series)
+    if options.network:
+        collected["ethtool"] = ethtool_section()
+    if options.processes:
+        collected["procstat"] = process_section(options.processes)
+    return collected
+
+
+def _document(collected: Mapping[str, Any], options: Telemetry) -> dict[str, Any]:
+    document: dict[str, Any] = {
+        "agent": {"metrics_collection_interval": options.resolution_seconds},
         "metrics": {
             "namespace": names.NAMESPACE,
             "append_dimensions": dict(names.APPENDED_DIMENSIONS),
@@ -80,19 +119,6 @@ def _document(collected: Mapping[str, Any]) -> dict[str, Any]:
             "metrics_collected": collected,
         },
     }
-
-
-def _host() -> dict[str, Any]:
-    """CPU, memory and root file system, as roll-ups only: finer series would be paid for and never read."""
-    return {
-        "cpu": {**_section([names.CPU_UTILIZATION.removeprefix("cpu_")], series=False), "totalcpu": True},
-        "mem": _section([names.MEMORY_UTILIZATION.removeprefix("mem_")], series=False),
-        "disk": {**_section([names.DISK_UTILIZATION.removeprefix("disk_")], series=False), "resources": ["/"]},
-    }
-
-
-def _section(measurements: Sequence[str], *, series: bool) -> dict[str, Any]:
-    section: dict[str, Any] = {"measurement": list(measurements)}
-    if not series:
-        section["drop_original_metrics"] = list(measurements)
-    return section
+    if options.logs is not None:
+        document["logs"] = options.logs.section()
+    return document

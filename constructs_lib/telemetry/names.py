@@ -7,6 +7,64 @@ publishes).
 
 from __future__ import annotations
 
+from constructs_lib.node.names import (
+    ACCELERATORS_MISSING,
+    ACCELERATORS_PRESENT,
+    BUSY_MARKS,
+    COLD_START_AGENT,
+    COLD_START_DRIVER,
+    COLD_START_FIRST_USE,
+    ENERGY,
+    FAULT_LOG,
+    HEARTBEAT,
+    IDLE_SECONDS,
+    INSTANCE_METRICS,
+    MEASUREMENTS,
+    SESSIONS,
+    SETUP_FAILURES,
+    STATSD_ADDRESS,
+    measurement_metric,
+)
+
+__all__ = [
+    "ACCELERATORS_MISSING",
+    "ACCELERATORS_PRESENT",
+    "APPENDED_DIMENSIONS",
+    "BUSY_MARKS",
+    "COLD_START_AGENT",
+    "COLD_START_DRIVER",
+    "COLD_START_FIRST_USE",
+    "CPU_UTILIZATION",
+    "DIMENSION_SETS",
+    "DISK_UTILIZATION",
+    "ENERGY",
+    "FAULT_LOG",
+    "FLEET_TAG",
+    "GROUP",
+    "HEARTBEAT",
+    "HOLD_TAG",
+    "IDLE_SECONDS",
+    "INSTANCE",
+    "INSTANCES_RELEASED",
+    "INSTANCE_METRICS",
+    "LOG_GROUP_PLACEHOLDER",
+    "MEASUREMENTS",
+    "MEMBERS_BUSY",
+    "MEMBERS_HELD",
+    "MEMBERS_IDLE",
+    "MEMBERS_IDLE_DESPITE_WORK",
+    "MEMBERS_UNKNOWN",
+    "MEMORY_UTILIZATION",
+    "NAMESPACE",
+    "PASS_METRICS",
+    "PERIOD_SECONDS",
+    "SESSIONS",
+    "SETUP_FAILURES",
+    "STATSD_ADDRESS",
+    "SWAP_UTILIZATION",
+    "measurement_metric",
+]
+
 NAMESPACE = "AcceleratedFleet"
 """CloudWatch namespace of everything the library publishes."""
 
@@ -23,7 +81,7 @@ APPENDED_DIMENSIONS = {GROUP: "${aws:AutoScalingGroupName}", INSTANCE: "${aws:In
 """What the agent adds to every series; the values are placeholders that the agent replaces."""
 
 PERIOD_SECONDS = 60
-"""The agent publishes one sample per accelerator in this time; no reader may use a shorter period."""
+"""Unless a fleet asks for more, one sample per accelerator is published in this time."""
 
 CPU_UTILIZATION = "cpu_usage_active"
 """Busy share of all CPU cores together, in percent."""
@@ -34,14 +92,8 @@ MEMORY_UTILIZATION = "mem_used_percent"
 DISK_UTILIZATION = "disk_used_percent"
 """Used share of the root file system, in percent."""
 
-HEARTBEAT = MEMORY_UTILIZATION
-"""Published whenever the agent lives, whether or not the accelerator can be read."""
-
-ACCELERATOR_UNREADABLE = "accelerator_unreadable"
-"""Published, instead of the accelerator's own metrics, by an instance whose driver did not answer at boot.
-
-Its presence is the message: one sample per instance and period. The value carries no meaning.
-"""
+SWAP_UTILIZATION = "swap_used_percent"
+"""Used share of the instance's swap space, in percent; nothing is published on an instance without any."""
 
 MEMBERS_BUSY = "MembersBusy"
 MEMBERS_IDLE = "MembersIdle"
@@ -49,7 +101,18 @@ MEMBERS_UNKNOWN = "MembersUnknown"
 MEMBERS_HELD = "MembersHeld"
 MEMBERS_IDLE_DESPITE_WORK = "MembersIdleDespiteWork"
 INSTANCES_RELEASED = "InstancesReleased"
-"""These six are published by the release handler for its group, once per pass over a group that is not empty."""
+PASS_METRICS = (
+    MEMBERS_BUSY,
+    MEMBERS_IDLE,
+    MEMBERS_UNKNOWN,
+    MEMBERS_HELD,
+    MEMBERS_IDLE_DESPITE_WORK,
+    INSTANCES_RELEASED,
+)
+"""These are published by the release handler for its group, once per pass over a group that is not empty."""
+
+LOG_GROUP_PLACEHOLDER = "@LOG_GROUP@"
+"""Stands in the agent's configuration where the log group's name comes, which only the deploy settles."""
 
 FLEET_TAG = "accelerated-fleet:id"
 """Tag on everything a fleet starts; its value is unique to stack and fleet."""

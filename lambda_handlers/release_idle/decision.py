@@ -160,7 +160,7 @@ def _judge_signals(member: Member, readings: Mapping[str, Reading], policy: Idle
             return Verdict(state=State.UNKNOWN, reason=f"{signal.name} was not read")
         finding = examine(signal, reading, window, expected_from=warm_from, now=now)
         if isinstance(finding, Busy):
-            return Verdict(state=State.BUSY, reason=finding.reason, at_work=finding.still)
+            return Verdict(state=State.BUSY, reason=finding.reason, at_work=finding.at_work)
         if isinstance(finding, Unknown):
             return Verdict(state=State.UNKNOWN, reason=finding.reason)
         idle.append(finding)

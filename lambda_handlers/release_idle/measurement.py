@@ -26,12 +26,16 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 @dataclass(frozen=True, kw_only=True)
 class Signal:
-    """A metric that tells whether an instance works: it is idle while the value is below `idle_below`."""
+    """A metric that tells whether an instance is in use: it is not while the value is below `idle_below`.
+
+    `shows_work` is false for use that needs no job, such as somebody being logged in.
+    """
 
     name: str
     metric: str
     statistic: Statistic
     idle_below: float
+    shows_work: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,11 +118,11 @@ Reading: TypeAlias = Series | Unreadable
 class Busy:
     """A value at or above the threshold, within the window or since.
 
-    `still` says that the newest points are such values too: what was busy earlier in the window may have finished.
+    `at_work` says that the newest points show work too: what was busy earlier in the window may have finished.
     """
 
     reason: str
-    still: bool
+    at_work: bool
 
 
 @dataclass(frozen=True)
@@ -195,7 +199,8 @@ def examine(signal: Signal, reading: Reading, window: Window, *, expected_from: 
         was = f"{_title(signal)} was {value:g} at {_clock_time(at)}"
         if _has_ended(points[-1].at, window, covers):
             return Unknown(f"{was} and has had no data since {_clock_time(points[-1].at + covers)}")
-        return Busy(f"{was}, idle is below {signal.idle_below:g}", _is_still_busy(signal, reading, window))
+        at_work = signal.shows_work and _is_still_busy(signal, reading, window)
+        return Busy(f"{was}, idle is below {signal.idle_below:g}", at_work)
     # Nothing that a fleet measures is negative; tools write -1 for "not available", and that is no idleness.
     nonsense = [point for point in recent if not math.isfinite(point.value) or point.value < 0]
     if nonsense:

@@ -20,7 +20,7 @@ from runtime.environment import (
 )
 
 _SEVEN_DAYS = 7 * 24 * 3600
-_SIGNAL_FIELDS = {"name", "metric", "statistic", "idle_below"}
+_SIGNAL_FIELDS = {"name", "metric", "statistic", "idle_below", "shows_work"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,9 +85,12 @@ def _signal(document: object) -> Signal:
     if not is_number or not math.isfinite(idle_below) or idle_below <= 0:
         # At 0 or below nothing could ever be idle.
         raise SettingError("SIGNALS", "have a number above 0 as idle_below", document)
+    if not isinstance(document["shows_work"], bool):
+        raise SettingError("SIGNALS", "say true or false as shows_work", document)
     return Signal(
         name=document["name"],
         metric=document["metric"],
         statistic=cast(Statistic, document["statistic"]),
         idle_below=float(idle_below),
+        shows_work=document["shows_work"],
     )

@@ -9,8 +9,8 @@ from typing import Any
 from aws_cdk import Duration
 
 from constructs_lib import IdlePolicy, IdleSignal, Telemetry
-from tests.behaviour.simulator.agent import Load
 from tests.behaviour.simulator.group import Instance
+from tests.behaviour.simulator.load import Load
 from tests.support.stacks import fleet_template
 
 MINUTE = 60
@@ -38,10 +38,10 @@ def fleet(
     )
 
 
-IDLE = Load(gpus=(0.0, 0.0, 0.0, 0.0))
-BUSY = Load(gpus=(95.0, 95.0, 95.0, 95.0), cpu=30.0)
-ONE_GPU_BUSY = Load(gpus=(95.0, 0.0, 0.0, 0.0), cpu=3.0, working=True)
-SILENT_AT_WORK = Load(gpus=None, cpu=1.0, working=True)
+IDLE = Load(accelerators=(0.0, 0.0, 0.0, 0.0))
+BUSY = Load(accelerators=(95.0, 95.0, 95.0, 95.0), cpu=30.0)
+ONE_GPU_BUSY = Load(accelerators=(95.0, 0.0, 0.0, 0.0), cpu=3.0, working=True)
+SILENT_AT_WORK = Load(accelerators=None, cpu=1.0, working=True)
 
 
 def busy_until(minute: float) -> Callable[[Instance, int], Load]:

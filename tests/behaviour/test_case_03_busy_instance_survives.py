@@ -6,8 +6,8 @@ import pytest
 
 from tests.behaviour.edits import scaled_in_by_capacity
 from tests.behaviour.fleets import BUSY, HOUR, IDLE, fleet
-from tests.behaviour.simulator.agent import Load
 from tests.behaviour.simulator.group import Instance
+from tests.behaviour.simulator.load import Load
 from tests.behaviour.simulator.world import Conditions, World
 
 

@@ -8,9 +8,9 @@ import pytest
 
 from tests.behaviour.edits import scaled_in_by_capacity, with_signals
 from tests.behaviour.fleets import BUSY, HOUR, MINUTE, SILENT_AT_WORK, fleet
-from tests.behaviour.simulator.agent import Load
 from tests.behaviour.simulator.alarms import Alarm
 from tests.behaviour.simulator.group import Instance
+from tests.behaviour.simulator.load import Load
 from tests.behaviour.simulator.world import Conditions, World
 
 _SILENT_FROM = 1 * HOUR

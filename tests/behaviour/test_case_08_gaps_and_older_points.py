@@ -7,9 +7,9 @@ from collections.abc import Callable
 import pytest
 
 from tests.behaviour.fleets import BUSY, HOUR, IDLE, MINUTE, fleet
-from tests.behaviour.simulator.agent import Load
 from tests.behaviour.simulator.alarms import Alarm
 from tests.behaviour.simulator.group import Instance
+from tests.behaviour.simulator.load import Load
 from tests.behaviour.simulator.world import Conditions, World
 
 _SILENT = Load(agent=False, working=True)

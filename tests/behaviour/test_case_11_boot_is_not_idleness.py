@@ -8,12 +8,12 @@ import pytest
 
 from tests.behaviour.edits import scaled_in_by_capacity, with_setting
 from tests.behaviour.fleets import BUSY, HOUR, IDLE, MINUTE, fleet
-from tests.behaviour.simulator.agent import Load
 from tests.behaviour.simulator.group import Instance
+from tests.behaviour.simulator.load import Load
 from tests.behaviour.simulator.world import World
 
 _DAY = 24 * HOUR
-_STAGING = Load(gpus=(0.0, 0.0, 0.0, 0.0), cpu=2.0, working=True)
+_STAGING = Load(accelerators=(0.0, 0.0, 0.0, 0.0), cpu=2.0, working=True)
 
 
 def _stages_for_20_minutes(instance: Instance, now: int) -> Load:

@@ -8,8 +8,8 @@ from unittest.mock import patch
 from release_idle.decision import State, Verdict
 from tests.behaviour.edits import without_schedule
 from tests.behaviour.fleets import BUSY, HOUR, IDLE, MINUTE, fleet
-from tests.behaviour.simulator.agent import Load
 from tests.behaviour.simulator.group import Instance
+from tests.behaviour.simulator.load import Load
 from tests.behaviour.simulator.world import Conditions, World
 
 _LATE = Conditions(alarm_delivery_seconds=3 * MINUTE)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.behaviour.fleets import BUSY, HOUR, IDLE, MINUTE, fleet
-from tests.behaviour.simulator.agent import Load
 from tests.behaviour.simulator.group import Instance
+from tests.behaviour.simulator.load import Load
 from tests.behaviour.simulator.template import Template
 from tests.behaviour.simulator.world import Conditions, World
 

@@ -61,7 +61,7 @@ def with_queue() -> dict[str, Any]:
 
 def _world(template: dict[str, Any]) -> World:
     url = World(template).template.function("wake_on_demand").environment["QUEUE_URL"]
-    return World(template, workers=Workers(WorkQueue(url), gpus=4))
+    return World(template, workers=Workers(WorkQueue(url), accelerators=4))
 
 
 def _after_the_last_job(template: dict[str, Any], capacity: int, jobs: int) -> World:

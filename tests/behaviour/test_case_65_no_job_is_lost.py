@@ -40,7 +40,7 @@ def _bursts_then_sparse_jobs(messages_per_instance: int, seed: int) -> World:
     """Run a burst that brings up several instances each two hours, and jobs of ten minutes now and then between."""
     template = _template(messages_per_instance)
     url = World(template).template.function("wake_on_demand").environment["QUEUE_URL"]
-    world = World(template, workers=Workers(WorkQueue(url), at_once=messages_per_instance, gpus=4, seed=seed))
+    world = World(template, workers=Workers(WorkQueue(url), at_once=messages_per_instance, accelerators=4, seed=seed))
     dice = random.Random(seed)
     for minute in range(2, _LENGTH, 2 * HOUR):
         world.at(minute, partial(_send, world, 20, 4 * messages_per_instance))

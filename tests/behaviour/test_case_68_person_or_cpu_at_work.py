@@ -5,13 +5,13 @@ from __future__ import annotations
 from constructs_lib import IdleSignal
 from tests.behaviour.edits import with_setting
 from tests.behaviour.fleets import BUSY, HOUR, MINUTE, fleet
-from tests.behaviour.simulator.agent import Load
 from tests.behaviour.simulator.group import Instance
+from tests.behaviour.simulator.load import Load
 from tests.behaviour.simulator.world import World
 
 _IDLE_GPUS = (0.0, 0.0, 0.0, 0.0)
-_LOADING = Load(gpus=_IDLE_GPUS, cpu=80.0)
-_PERSON = Load(gpus=_IDLE_GPUS, cpu=1.0, session=True)
+_LOADING = Load(accelerators=_IDLE_GPUS, cpu=80.0)
+_PERSON = Load(accelerators=_IDLE_GPUS, cpu=1.0, session=True)
 
 
 def _loads_data_for_45_minutes(_instance: Instance, now: int) -> Load:
@@ -37,7 +37,7 @@ def test_case_68_without_the_cpu_signal_it_is_not() -> None:
 
 
 def test_case_68_open_session_keeps_the_machine_by_default() -> None:
-    world = World(fleet(), load=lambda _i, now: _PERSON if now < 5 * HOUR * MINUTE else Load(gpus=_IDLE_GPUS))
+    world = World(fleet(), load=lambda _i, now: _PERSON if now < 5 * HOUR * MINUTE else Load(accelerators=_IDLE_GPUS))
     world.start(1)
 
     world.run(5 * HOUR - 4)

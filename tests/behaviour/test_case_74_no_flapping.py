@@ -8,8 +8,8 @@ from itertools import pairwise
 import pytest
 
 from tests.behaviour.fleets import HOUR, fleet
-from tests.behaviour.simulator.agent import Load
 from tests.behaviour.simulator.group import Instance
+from tests.behaviour.simulator.load import Load
 from tests.behaviour.simulator.template import Template
 from tests.behaviour.simulator.world import World
 
@@ -20,7 +20,7 @@ _VALUES = [None, 0.0, 1.0, 4.9, 5.0, 5.1, 100.0]
 @pytest.mark.parametrize("value", _VALUES)
 def test_case_74_idle_alarm_only_speaks_of_instances_known_to_be_idle(value: float | None, capacity: int) -> None:
     gpus = None if value is None else (value,) * 4
-    world = World(fleet(window=15), load=lambda _i, _now: Load(gpus=gpus, cpu=1.0))
+    world = World(fleet(window=15), load=lambda _i, _now: Load(accelerators=gpus, cpu=1.0))
     world.start(capacity)
 
     world.run(2 * HOUR)
@@ -44,7 +44,7 @@ def test_case_74_noise_around_the_threshold_changes_capacity_at_most_once_an_ins
     noise = random.Random(seed)
 
     def load(_instance: Instance, _now: int) -> Load:
-        return Load(gpus=[max(0.0, noise.gauss(5.0, 1.0)) for _ in range(4)], cpu=1.0, working=False)
+        return Load(accelerators=[max(0.0, noise.gauss(5.0, 1.0)) for _ in range(4)], cpu=1.0, working=False)
 
     world = World(fleet(), load=load)
     world.start(2)

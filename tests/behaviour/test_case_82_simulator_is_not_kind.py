@@ -9,8 +9,9 @@ from botocore.exceptions import ClientError
 
 from tests.behaviour.edits import unprotected, with_setting
 from tests.behaviour.fleets import BUSY, IDLE, MINUTE, fleet
-from tests.behaviour.simulator.agent import Agent, Load
+from tests.behaviour.simulator.agent import Agent
 from tests.behaviour.simulator.clients import moment
+from tests.behaviour.simulator.load import Load
 from tests.behaviour.simulator.metric_math import UnsupportedExpression
 from tests.behaviour.simulator.metrics import MetricStore
 from tests.behaviour.simulator.world import World

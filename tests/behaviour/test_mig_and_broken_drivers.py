@@ -6,11 +6,11 @@ import pytest
 
 from tests.behaviour.edits import scaled_in_by_capacity
 from tests.behaviour.fleets import HOUR, MINUTE, fleet
-from tests.behaviour.simulator.agent import Load
+from tests.behaviour.simulator.load import Load
 from tests.behaviour.simulator.world import World
 from tests.behaviour.test_case_06_driver_update_ends_gpu_metrics import gap_alarm
 
-_MIG = Load(gpus=None, cpu=3.0, gpu_memory=20_000.0, working=True)
+_MIG = Load(accelerators=(95.0,) * 4, mig=True, cpu=3.0, memory=20_000.0, working=True)
 _NOTHING = Load(agent=False, working=True)
 
 

@@ -37,7 +37,7 @@ def template(messages_per_instance: int) -> dict[str, Any]:
 def fresh(template: dict[str, Any], messages_per_instance: int) -> Callable[..., World]:
     def make(body: dict[str, Any] | None = None) -> World:
         url = World(template).template.function("wake_on_demand").environment["QUEUE_URL"]
-        workers = Workers(WorkQueue(url), at_once=messages_per_instance, gpus=4)
+        workers = Workers(WorkQueue(url), at_once=messages_per_instance, accelerators=4)
         return World(body or template, workers=workers)
 
     return make

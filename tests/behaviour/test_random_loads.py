@@ -9,8 +9,8 @@ from functools import cache
 import pytest
 
 from tests.behaviour.fleets import BUSY, IDLE, MINUTE, SILENT_AT_WORK, fleet
-from tests.behaviour.simulator.agent import Load
 from tests.behaviour.simulator.group import Ending, Instance
+from tests.behaviour.simulator.load import Load
 from tests.behaviour.simulator.world import Conditions, World
 
 _MINUTES = 300

@@ -8,8 +8,8 @@ from aws_cdk import Duration
 
 from constructs_lib import IdlePolicy
 from tests.behaviour.fleets import BUSY, HOUR, IDLE, MINUTE, fleet
-from tests.behaviour.simulator.agent import Load
 from tests.behaviour.simulator.group import Instance
+from tests.behaviour.simulator.load import Load
 from tests.behaviour.simulator.world import World
 from tests.support.stacks import fleet_template
 

@@ -39,6 +39,8 @@ def text(value: Any) -> str:
             return f"<{_HASH.sub('', name)}>"
         case {"Fn::GetAtt": [name, attribute]}:
             return f"<{_HASH.sub('', name)}.{attribute}>"
+        case {"Fn::Sub": str(pattern)}:
+            return pattern
         case {"Fn::Join": [delimiter, parts]}:
             return str(delimiter).join(text(part) for part in parts)
         case {"Fn::Base64": inner}:
@@ -49,7 +51,7 @@ def text(value: Any) -> str:
 def plain(value: Any) -> Any:
     """The same structure with every reference replaced by its text."""
     if isinstance(value, Mapping):
-        if len(value) == 1 and next(iter(value)) in ("Ref", "Fn::GetAtt", "Fn::Join"):
+        if len(value) == 1 and next(iter(value)) in ("Ref", "Fn::GetAtt", "Fn::Join", "Fn::Sub"):
             return text(value)
         return {key: plain(inner) for key, inner in value.items()}
     if isinstance(value, list):

@@ -12,6 +12,7 @@ from aws_cdk import aws_autoscaling as autoscaling
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
+from aws_cdk import aws_logs as logs
 from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sqs as sqs
 from aws_cdk.assertions import Template
@@ -20,10 +21,12 @@ from constructs import Construct
 from constructs_lib import (
     AcceleratedFleet,
     FleetImage,
+    FleetLogs,
     FleetStorage,
     IdlePolicy,
     IdleRelease,
     IdleSignal,
+    MachineSetup,
     OperatingSystem,
     Purchase,
     QueueDemand,
@@ -73,16 +76,40 @@ def fullest(scope: Construct) -> AcceleratedFleet:
             cpu_threshold_percent=20,
             max_release_share=0.5,
         ),
-        telemetry=Telemetry(measurements=["utilization_gpu", "memory_used"], per_accelerator_series=False),
-        storage=FleetStorage(
-            root_volume_size=Size.gibibytes(200), root_volume_iops=4000, root_volume_throughput_mib_s=500
+        telemetry=Telemetry(
+            measurements=["utilization_gpu", "memory_used"],
+            per_accelerator_series=False,
+            resolution=Duration.seconds(10),
+            application_metrics=["inference_latency", "queue_wait"],
+            network=True,
+            swap=True,
+            processes=["python.*worker"],
+            logs=FleetLogs(files=["/var/log/worker.log"], retention=logs.RetentionDays.ONE_WEEK),
         ),
+        storage=FleetStorage(
+            root_volume_size=Size.gibibytes(200),
+            root_volume_iops=4000,
+            root_volume_throughput_mib_s=500,
+            instance_store_path="/mnt/data",
+        ),
+        machine=MachineSetup(persistence_mode=True, application_clocks=True, huge_pages=512, open_files=1_048_576),
         notifications=sns.Topic(scope, "Alerts", master_key=topic_key, enforce_ssl=True),
         role=iam.Role(scope, "Role", assumed_by=iam.ServicePrincipal("ec2.amazonaws.com")),
         security_group=ec2.SecurityGroup(scope, "Instances", vpc=network),
         user_data=workload,
         encryption_key=kms.Key(scope, "VolumeKey", enable_key_rotation=True),
     )
+
+
+def trainium(scope: Construct) -> AcceleratedFleet:
+    """An accelerator that the agent cannot read, and a network that older agents do not know."""
+    return fleet(scope, instance_types="trn1.32xlarge", telemetry=Telemetry(network=True, logs=FleetLogs()))
+
+
+def fpga(scope: Construct) -> AcceleratedFleet:
+    """An accelerator that knows no percentage, on an image of one's own."""
+    image = FleetImage.from_ssm_parameter("/golden/fpga/ami-id", root_device="/dev/sda1")
+    return fleet(scope, instance_types="f2.6xlarge", image=image, idle=IdlePolicy(threshold_transfers=1000))
 
 
 def idle_release(scope: Construct) -> IdleRelease:
@@ -95,6 +122,8 @@ SCENARIOS: Mapping[str, Callable[[Construct], Construct]] = {
     "smallest": smallest,
     "with_queue": with_queue,
     "fullest": fullest,
+    "trainium": trainium,
+    "fpga": fpga,
     "idle_release": idle_release,
 }
 

@@ -60,8 +60,15 @@ def test_handler_settings_name_the_group_and_hold_its_protected_members() -> Non
             "metric": "nvidia_smi_utilization_gpu",
             "statistic": "Maximum",
             "idle_below": 5.0,
+            "shows_work": True,
         },
-        {"name": "cpu", "metric": "cpu_usage_active", "statistic": "Maximum", "idle_below": 10.0},
+        {
+            "name": "cpu",
+            "metric": "cpu_usage_active",
+            "statistic": "Maximum",
+            "idle_below": 10.0,
+            "shows_work": True,
+        },
     ]
 
 
@@ -121,12 +128,14 @@ def test_parts_are_exposed() -> None:
 @pytest.mark.parametrize(
     ("signals", "sessions", "names"),
     [
-        (None, "true", ["accelerator", "cpu"]),
+        (None, "true", ["accelerator", "busy_mark", "cpu", "logins"]),
         ([IdleSignal.ACCELERATOR], "false", ["accelerator"]),
         ([IdleSignal.SESSIONS, IdleSignal.ACCELERATOR], "true", ["accelerator"]),
         ([IdleSignal.ACCELERATOR, IdleSignal.CPU], "false", ["accelerator", "cpu"]),
+        ([IdleSignal.BUSY_MARK, IdleSignal.ACCELERATOR], "false", ["accelerator", "busy_mark"]),
+        ([IdleSignal.LOGINS, IdleSignal.ACCELERATOR], "false", ["accelerator", "logins"]),
     ],
-    ids=["default keeps for both", "accelerator only", "sessions", "cpu"],
+    ids=["default keeps for all", "accelerator only", "sessions", "cpu", "busy mark", "logins"],
 )
 def test_case_68_what_counts_as_use_can_be_chosen(
     signals: list[IdleSignal] | None, sessions: str, names: list[str]
@@ -148,7 +157,25 @@ def test_policy_reaches_the_handler_unchanged() -> None:
     settings = settings_of(fleet_template(idle=policy), "FleetReleaseHandler")
     assert (settings["WINDOW_SECONDS"], settings["WARM_UP_SECONDS"]) == ("7200", "2700")
     assert settings["MAX_RELEASE_SHARE"] == "0.25"
-    assert [signal["idle_below"] for signal in json.loads(settings["SIGNALS"])] == [12.5, 33.0]
+    assert [signal["idle_below"] for signal in json.loads(settings["SIGNALS"])] == [12.5, 1.0, 33.0, 1.0]
+
+
+def test_case_68_only_a_login_shows_no_work() -> None:
+    settings = settings_of(fleet_template(), "FleetReleaseHandler")
+    shows_work = {signal["name"]: signal["shows_work"] for signal in json.loads(settings["SIGNALS"])}
+    assert shows_work == {"accelerator": True, "busy_mark": True, "cpu": True, "logins": False}
+
+
+@pytest.mark.parametrize("signal", [IdleSignal.BUSY_MARK, IdleSignal.LOGINS])
+def test_signals_that_nobody_would_publish_are_refused_for_a_group_of_somebody_else(signal: IdleSignal) -> None:
+    made = stack()
+    with pytest.raises(ArgumentError, match=rf"^Test/Release: idle.signals must .+, got '{signal.name}'; .+"):
+        IdleRelease(
+            made,
+            "Release",
+            auto_scaling_group=group(made),
+            idle=IdlePolicy(signals=[IdleSignal.ACCELERATOR, signal]),
+        )
 
 
 def test_case_21_the_instances_of_an_existing_group_may_publish() -> None:

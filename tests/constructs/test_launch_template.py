@@ -116,11 +116,25 @@ def test_case_64_gpus_that_the_open_driver_does_not_run_need_an_image_of_their_o
     assert image_parameter(made) == "/golden/volta/ami-id"
 
 
-@pytest.mark.parametrize("kind", ["neuron", "gaudi", "qualcomm", "amd"])
-def test_case_64_other_accelerators_are_refused_by_name(kind: str) -> None:
-    types = {"neuron": "inf2.xlarge", "gaudi": "dl1.24xlarge", "qualcomm": "dl2q.24xlarge", "amd": "g4ad.xlarge"}
-    with pytest.raises(UnsupportedInstanceTypeError, match=f"kind '{kind}' is known but not supported yet"):
-        fleet_template(instance_types=types[kind])
+NEURON = "/aws/service/neuron/dlami/base/{}/latest/image_id"
+
+
+@pytest.mark.parametrize("instance_type", ["inf2.xlarge", "trn1.32xlarge", "trn2.48xlarge", "trn2u.48xlarge"])
+def test_case_64_neuron_types_get_the_neuron_image(instance_type: str) -> None:
+    assert image_parameter(fleet_template(instance_types=instance_type)) == NEURON.format("amazon-linux-2023")
+    ubuntu = FleetImage.deep_learning_base(OperatingSystem.UBUNTU_24_04)
+    made = fleet_template(instance_types=instance_type, image=ubuntu)
+    assert image_parameter(made) == NEURON.format("ubuntu-24.04")
+
+
+@pytest.mark.parametrize(
+    "instance_type", ["inf1.xlarge", "dl1.24xlarge", "dl2q.24xlarge", "f2.6xlarge", "vt1.3xlarge", "g4ad.xlarge"]
+)
+def test_case_64_what_aws_publishes_no_image_for_needs_one_of_its_own(instance_type: str) -> None:
+    with pytest.raises(UnsupportedInstanceTypeError, match="image must be .+pass image=FleetImage.from_ssm_parameter"):
+        fleet_template(instance_types=instance_type)
+    golden = FleetImage.from_ssm_parameter("/golden/ami-id")
+    assert image_parameter(fleet_template(instance_types=instance_type, image=golden)) == "/golden/ami-id"
 
 
 @pytest.mark.parametrize(

@@ -218,8 +218,8 @@ def test_a_role_of_another_stack_closes_no_circle() -> None:
     fleet(product, role=role)
     app.synth()
     policy = properties(Template.from_stack(product).to_json(), "FleetRolePolicy", "AWS::IAM::Policy")
-    (read,) = policy["PolicyDocument"]["Statement"]
-    assert read["Action"] == "ssm:GetParameter"
+    actions = [statement["Action"] for statement in policy["PolicyDocument"]["Statement"]]
+    assert actions == ["s3:GetObject", "ssm:GetParameter"]
 
 
 def test_two_fleets_share_a_role() -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -11,23 +12,40 @@ from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk.assertions import Template
 
-from constructs_lib import AcceleratedFleet
-from tests.constructs.reading import agent_configuration, plain, properties, resources, text, user_data
+from constructs_lib import AcceleratedFleet, FleetImage, FleetLogs, Telemetry
+from constructs_lib.catalog import lookup
+from tests.constructs.reading import plain, properties, resources, text, user_data
 from tests.constructs.scenarios import SCENARIOS, idle_release, template
-from tests.support.agent_model import FRACTION_MEASUREMENTS, NVIDIA_MEASUREMENTS, Series, published_series
+from tests.support.agent_model import Series
+from tests.support.node_model import instance_series, pass_series
 from tests.support.stacks import fleet, fleet_template, stack, vpc
 
 NAMESPACE = "AcceleratedFleet"
+GROUP = "<FleetAutoScalingGroupASG>"
 INTERVAL_SECONDS = 60
-PASS_METRICS = (
-    "MembersBusy",
-    "MembersIdle",
-    "MembersUnknown",
-    "MembersHeld",
-    "MembersIdleDespiteWork",
-    "InstancesReleased",
+OWN_IMAGE = FleetImage.from_ssm_parameter("/golden/ami-id")
+EVERYTHING = Telemetry(
+    per_accelerator_series=False,
+    application_metrics=["latency"],
+    network=True,
+    swap=True,
+    processes=["python"],
+    logs=FleetLogs(files=["/var/log/worker.log"]),
 )
-FLEETS = [name for name in SCENARIOS if name != "idle_release"]
+FLEETS: Mapping[str, Sequence[str]] = {
+    "smallest": ["g5.12xlarge"],
+    "with_queue": ["g5.12xlarge"],
+    "fullest": ["g6.xlarge", "g5.xlarge", "g4dn.xlarge"],
+    "trainium": ["trn1.32xlarge"],
+    "fpga": ["f2.6xlarge"],
+}
+"""The types of each scenario that is a fleet."""
+
+
+def agent_configuration(made: Mapping[str, Any], id: str = "FleetAgentConfiguration") -> dict[str, Any]:
+    """What an SSM parameter tells the agent."""
+    configuration: dict[str, Any] = json.loads(text(properties(made, id, "AWS::SSM::Parameter")["Value"]))
+    return configuration
 
 
 def watched(made: Mapping[str, Any]) -> Iterator[tuple[Series, int]]:
@@ -48,17 +66,13 @@ def watched(made: Mapping[str, Any]) -> Iterator[tuple[Series, int]]:
                 yield (namespace, name, dimensions), options.get("period", 300)
 
 
-def published(made: Mapping[str, Any], group: str, *, fraction: bool = False) -> set[Series]:
-    """What an instance of the group and a release pass over it publish."""
-    by_agent = published_series(
-        agent_configuration(made),
-        instance_id="i-1",
-        group=group,
-        gpus=4,
-        answers=FRACTION_MEASUREMENTS if fraction else NVIDIA_MEASUREMENTS,
-    )
-    by_pass = {(NAMESPACE, name, frozenset({("AutoScalingGroupName", group)})) for name in PASS_METRICS}
-    return by_agent | by_pass
+def published(made: Mapping[str, Any], types: Sequence[str], group: str = GROUP) -> set[Series]:
+    """What instances of the group, one of each type, and a release pass over it publish."""
+    config = agent_configuration(made)
+    series = pass_series(group)
+    for name in types:
+        series |= instance_series(config, lookup(name), group=group, work=["latency"])
+    return series
 
 
 def with_dashboard(**arguments: Any) -> dict[str, Any]:
@@ -68,24 +82,40 @@ def with_dashboard(**arguments: Any) -> dict[str, Any]:
     return dict(Template.from_stack(test_stack).to_json())
 
 
+@pytest.mark.parametrize("telemetry", [Telemetry(), EVERYTHING], ids=["standard", "everything"])
 @pytest.mark.parametrize(
-    "instance_types",
-    ["g5.12xlarge", ["g6.xlarge", "g5.xlarge", "g4dn.xlarge"], "p5.48xlarge", "g6f.large"],
-    ids=["one type", "mixed types", "no encoder", "fraction of a GPU"],
+    ("types", "image"),
+    [
+        (["g5.12xlarge"], None),
+        (["g6.xlarge", "g5.xlarge", "g4dn.xlarge"], None),
+        (["p5.48xlarge"], None),
+        (["g6f.large"], None),
+        (["inf2.xlarge"], None),
+        (["trn1.2xlarge", "trn1.32xlarge"], None),
+        (["dl1.24xlarge"], OWN_IMAGE),
+        (["dl2q.24xlarge"], OWN_IMAGE),
+        (["f2.6xlarge", "f2.48xlarge"], OWN_IMAGE),
+        (["vt1.3xlarge"], OWN_IMAGE),
+        (["g4ad.xlarge"], OWN_IMAGE),
+    ],
+    ids=lambda given: "+".join(given) if isinstance(given, list) else "",
 )
-def test_case_05_every_watched_series_is_published(instance_types: Any) -> None:
-    made = with_dashboard(instance_types=instance_types)
-    sent = published(made, "<FleetAutoScalingGroupASG>", fraction=instance_types == "g6f.large")
+def test_case_05_every_watched_series_is_published(
+    types: list[str], image: FleetImage | None, telemetry: Telemetry
+) -> None:
+    made = with_dashboard(instance_types=types, image=image, telemetry=telemetry)
+    sent = published(made, types)
     seen = [(series, period) for series, period in watched(made) if series[0] == NAMESPACE]
-    assert len(seen) >= 3
+    assert len(seen) >= 10
     for series, period in seen:
         assert series in sent
         assert period >= INTERVAL_SECONDS
 
 
-def test_case_05_every_watched_series_of_the_fullest_fleet_is_published() -> None:
-    made = template("fullest")
-    sent = published(made, "<FleetAutoScalingGroupASG>")
+@pytest.mark.parametrize("scenario", FLEETS)
+def test_case_05_every_watched_series_of_the_scenarios_is_published(scenario: str) -> None:
+    made = template(scenario)
+    sent = published(made, FLEETS[scenario])
     seen = {series for series, _ in watched(made) if series[0] == NAMESPACE}
     assert seen
     assert seen <= sent
@@ -130,56 +160,70 @@ def test_case_05_every_signal_that_the_handler_reads_is_published_for_each_insta
     made = template(scenario)
     variables = properties(made, "FleetReleaseHandler", "AWS::Lambda::Function")["Environment"]["Variables"]
     assert (variables["METRIC_NAMESPACE"], variables["METRIC_PERIOD_SECONDS"]) == (NAMESPACE, "60")
-    sent = published(made, "any")
     signals = json.loads(variables["SIGNALS"])
-    assert [signal["name"] for signal in signals] == ["accelerator", "cpu"]
-    for signal in signals:
-        assert (NAMESPACE, signal["metric"], frozenset({("InstanceId", "i-1")})) in sent
+    assert signals[0]["name"] == "accelerator"
+    assert "cpu" in [signal["name"] for signal in signals]
+    for name in FLEETS[scenario]:
+        sent = published(made, [name])
+        for signal in signals:
+            assert (NAMESPACE, signal["metric"], frozenset({("InstanceId", "i-1")})) in sent
 
 
 def test_case_05_idle_release_hands_out_the_configuration_that_its_alarms_need() -> None:
     test_stack = stack()
     configuration = json.loads(idle_release(test_stack).agent_configuration)
-    sent = published_series(
-        configuration, instance_id="i-1", group="training-workers", gpus=1, answers=FRACTION_MEASUREMENTS
-    )
+    sent = instance_series(configuration, lookup("g6f.large"), group="training-workers")
     made = Template.from_stack(test_stack).to_json()
     seen = {series for series, _ in watched(made) if series[1].startswith("nvidia")}
     assert seen
     assert seen <= sent
 
 
-# --- case 20: the agent after the driver, and what is reported if that never comes ----------------
+def test_case_06_the_gap_alarm_counts_what_the_kind_publishes() -> None:
+    for scenario, metric in (("smallest", "nvidia_smi_utilization_gpu"), ("trainium", "accelerator_utilization")):
+        alarms = resources(template(scenario), "AWS::CloudWatch::Alarm")
+        (gap,) = [each for id, each in alarms.items() if id.startswith("FleetTelemetryGapAlarm")]
+        watched_names = {name for (_, name, _), _ in watched({"Resources": {"Gap": gap}})}
+        assert watched_names == {"GroupInServiceInstances", metric}
 
 
-def test_case_20_agent_is_started_after_the_driver_answers() -> None:
-    lines = user_data(template("smallest")).splitlines()
-    body = "\n".join(lines[lines.index("accelerated_fleet_start_agent() {") :])
-    assert 0 < body.index("accelerated_fleet_wait_for_driver") < body.index("accelerated_fleet_load")
-    assert len([line for line in lines if "fetch-config" in line]) == 1
-    assert "DRIVER_TIMEOUT=300" in lines
-    assert "AGENT_CONFIG=ssm:<FleetAgentConfiguration>" in lines
+# --- case 20: what is reported while the driver does not answer -----------------------------------
 
 
-def test_case_20_fallback_reports_the_host_without_any_gpu_plugin() -> None:
-    lines = user_data(template("smallest")).splitlines()
-    begin = lines.index("cat >/etc/accelerated-fleet/agent-without-accelerator.json <<'ACCELERATED_FLEET_END_OF_FILE'")
-    fallback = json.loads(lines[begin + 1])
-    assert fallback["metrics"]["metrics_collected"].keys() == {"cpu", "mem", "disk"}
-    sent = published_series(fallback, instance_id="i-1", group="g", gpus=0)
+@pytest.mark.parametrize("scenario", FLEETS)
+def test_case_20_fallback_reports_the_host_and_what_is_missing_without_any_gpu_plugin(scenario: str) -> None:
+    fallback = next(
+        json.loads(line) for line in user_data(template(scenario)).splitlines() if line.startswith('{"agent":')
+    )
+    assert fallback["metrics"]["metrics_collected"].keys() == {"cpu", "mem", "disk", "statsd"}
+    sent = instance_series(fallback, lookup(FLEETS[scenario][0]), group="g")
     instance = frozenset({("InstanceId", "i-1")})
-    for name in ("cpu_usage_active", "mem_used_percent", "disk_used_percent", "accelerator_unreadable"):
+    for name in ("cpu_usage_active", "mem_used_percent", "disk_used_percent", "accelerators_missing", "busy_marks"):
         assert (NAMESPACE, name, instance) in sent
     assert not [name for _, name, _ in sent if name.startswith("nvidia")]
+
+
+def test_the_essential_configuration_lies_beside_the_full_one() -> None:
+    made = template("trainium")
+    full, essential = (agent_configuration(made, id) for id in ("FleetAgentConf", "FleetEssentialAgentConf"))
+    sections = [each["metrics"]["metrics_collected"].keys() for each in (full, essential)]
+    assert sections[0] - sections[1] == {"efa"}
 
 
 # --- case 21: what the agent may do ---------------------------------------------------------------
 
 
+def _without_program(statements: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """All statements but the one that lets an instance read the node program, exactly one object of the assets."""
+    (program,) = [each for each in statements if each["Action"] == "s3:GetObject"]
+    assert re.fullmatch(r"arn:<AWS::Partition>:s3:::cdk-hnb659fds-assets-.*/[0-9a-f]{64}\.zip", program["Resource"])
+    return [each for each in statements if each is not program]
+
+
 def test_case_21_own_role_lets_the_agent_publish_and_learn_its_group() -> None:
     role = properties(template("smallest"), "FleetRole", "AWS::IAM::Role")
     (policy,) = role["Policies"]
-    assert plain(policy["PolicyDocument"]["Statement"]) == TELEMETRY
+    assert _without_program(plain(policy["PolicyDocument"]["Statement"])) == [*TELEMETRY, READ_PARAMETER]
     assert "ManagedPolicyArns" not in role
 
 
@@ -187,8 +231,8 @@ def test_case_21_a_given_role_gets_the_same_permissions() -> None:
     role = properties(template("fullest"), "RoleDefaultPolicy", "AWS::IAM::Policy")
     own = properties(template("fullest"), "FleetRolePolicy", "AWS::IAM::Policy")
     assert plain(role["Roles"]) == plain(own["Roles"]) == ["<Role>"]
-    statements = [*plain(role["PolicyDocument"]["Statement"]), *plain(own["PolicyDocument"]["Statement"])]
-    assert sorted(statements, key=str) == sorted(TELEMETRY, key=str)
+    assert plain(role["PolicyDocument"]["Statement"]) == TELEMETRY
+    assert _without_program(plain(own["PolicyDocument"]["Statement"])) == [READ_PARAMETER, WRITE_LOGS]
 
 
 def test_case_21_namespace_of_the_permission_is_that_of_the_agent() -> None:
@@ -217,8 +261,13 @@ TELEMETRY: list[dict[str, Any]] = [
         ],
         "Resource": "*",
     },
-    {"Effect": "Allow", "Action": "ssm:GetParameter", "Resource": PARAMETER},
 ]
+READ_PARAMETER = {"Effect": "Allow", "Action": "ssm:GetParameter", "Resource": PARAMETER}
+WRITE_LOGS = {
+    "Effect": "Allow",
+    "Action": ["logs:CreateLogStream", "logs:DescribeLogStreams", "logs:PutLogEvents"],
+    "Resource": "<FleetLogs.Arn>",
+}
 
 
 # --- metrics for users ----------------------------------------------------------------------------
@@ -226,6 +275,11 @@ TELEMETRY: list[dict[str, Any]] = [
 FLEET_METRICS = [
     ("metric_busiest_accelerator", NAMESPACE, "nvidia_smi_utilization_gpu", "Maximum", 60),
     ("metric_accelerator_utilization", NAMESPACE, "nvidia_smi_utilization_gpu", "Average", 60),
+    ("metric_accelerator_memory", NAMESPACE, "nvidia_smi_memory_used", "Average", 60),
+    ("metric_accelerator_power", NAMESPACE, "nvidia_smi_power_draw", "Average", 60),
+    ("metric_accelerator_energy", NAMESPACE, "accelerator_energy_joules", "Sum", 60),
+    ("metric_idle_time", NAMESPACE, "accelerator_idle_seconds", "Minimum", 60),
+    ("metric_cold_start", NAMESPACE, "cold_start_first_use_seconds", "Average", 3600),
     ("metric_in_service_instances", "AWS/AutoScaling", "GroupInServiceInstances", "Maximum", 60),
     ("metric_desired_capacity", "AWS/AutoScaling", "GroupDesiredCapacity", "Maximum", 60),
     ("metric_instances_released", NAMESPACE, "InstancesReleased", "Sum", 300),

@@ -39,8 +39,8 @@ def test_ten_lines_cost_nothing_at_zero(template: dict[str, Any]) -> None:
 def test_alarms_and_their_metrics_are_as_many_as_the_costs_say(template: dict[str, Any]) -> None:
     alarms = [r["Properties"] for r in template["Resources"].values() if r["Type"] == "AWS::CloudWatch::Alarm"]
     metrics = sum(len([m for m in a.get("Metrics", [{"MetricStat": 1}]) if "MetricStat" in m]) for a in alarms)
-    assert (len(alarms), metrics) == (7, 14)
-    assert "seven alarms over 14 metrics, 0.10 each | 1.40" in README
+    assert (len(alarms), metrics) == (8, 15)
+    assert "eight alarms over 15 metrics, 0.10 each | 1.50" in README
 
 
 def test_every_warning_id_of_the_library_is_listed() -> None:

@@ -18,8 +18,14 @@ MANUAL = {"source": "accelerated-fleet.manual"}
 SCHEDULED = {"source": "aws.events", "detail-type": "Scheduled Event", "detail": {}}
 QUEUE_URL = "https://sqs.eu-west-1.amazonaws.com/123456789012/jobs"
 
-GPU_SIGNAL = {"name": "gpu", "metric": "nvidia_smi_utilization_gpu", "statistic": "Maximum", "idle_below": 5}
-CPU_SIGNAL = {"name": "cpu", "metric": "cpu_usage_active", "statistic": "Maximum", "idle_below": 30}
+GPU_SIGNAL = {
+    "name": "gpu",
+    "metric": "nvidia_smi_utilization_gpu",
+    "statistic": "Maximum",
+    "idle_below": 5,
+    "shows_work": True,
+}
+CPU_SIGNAL = {"name": "cpu", "metric": "cpu_usage_active", "statistic": "Maximum", "idle_below": 30, "shows_work": True}
 
 RELEASE_ENVIRONMENT = {
     "AUTO_SCALING_GROUP_NAME": GROUP,

@@ -94,6 +94,6 @@ def count_every_busy_member_as_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def careless(*args: Any, **named: Any) -> Any:
         finding = examine(*args, **named)
-        return Busy(finding.reason, still=True) if isinstance(finding, Busy) else finding
+        return Busy(finding.reason, at_work=True) if isinstance(finding, Busy) else finding
 
     monkeypatch.setattr(decision, "examine", careless)

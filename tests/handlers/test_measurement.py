@@ -25,7 +25,7 @@ from release_idle.measurement import (
 from tests.handlers.fake_aws import START
 
 NOW = START
-GPU = Signal(name="gpu", metric="nvidia_smi_utilization_gpu", statistic="Maximum", idle_below=5)
+GPU = Signal(name="gpu", metric="nvidia_smi_utilization_gpu", statistic="Maximum", idle_below=5, shows_work=True)
 LONG_AGO = NOW - timedelta(days=30)
 
 
@@ -111,7 +111,7 @@ def test_case_07_only_a_complete_idle_window_is_idle(
 
 
 @pytest.mark.parametrize(
-    ("values", "still"),
+    ("values", "at_work"),
     [
         # Both of the newest points, provisional ones included, and nothing older.
         ({**idle(), 2: 95.0, 1: 95.0}, True),
@@ -127,23 +127,23 @@ def test_case_07_only_a_complete_idle_window_is_idle(
         ({1: 95.0}, True),
     ],
 )
-def test_case_65_only_the_newest_points_say_who_works_now(values: dict[int, float], still: bool) -> None:
+def test_case_65_only_the_newest_points_say_who_works_now(values: dict[int, float], at_work: bool) -> None:
     finding = look(series(values))
     assert isinstance(finding, Busy)
-    assert finding.still is still
+    assert finding.at_work is at_work
 
 
 @pytest.mark.parametrize(
-    ("newest", "still"),
+    ("newest", "at_work"),
     [({}, False), ({2: 95.0, 1: 95.0}, True), ({2: 95.0, 1: 0.0}, False), ({5: 95.0, 4: 95.0}, False)],
 )
 def test_case_65_of_a_coarse_series_only_its_newest_minutes_say_who_works_now(
-    newest: dict[int, float], still: bool
+    newest: dict[int, float], at_work: bool
 ) -> None:
     coarse = series({5 * step: 95.0 for step in range(60)}, period=300)
     finding = look(replace(coarse, newest=series(newest).points), window=240)
     assert isinstance(finding, Busy)
-    assert finding.still is still
+    assert finding.at_work is at_work
 
 
 def test_a_reading_that_failed_is_unknown_with_its_reason() -> None:
@@ -244,7 +244,7 @@ def test_idle_since_is_the_end_of_the_last_busy_period() -> None:
 def test_a_call_stays_within_the_points_of_one_page(
     window_minutes: int, statistic: Statistic, period: int, reaches_back_minutes: int, queries: int
 ) -> None:
-    signal = Signal(name="gpu", metric="m", statistic=statistic, idle_below=5)
+    signal = Signal(name="gpu", metric="m", statistic=statistic, idle_below=5, shows_work=True)
     window = window_before(NOW, window_seconds=window_minutes * 60, period_seconds=60)
     span = span_to_read(signal, window, NOW)
     assert span.period_seconds == period
@@ -264,3 +264,14 @@ def test_a_coarse_series_needs_every_period_and_tolerates_no_empty_one() -> None
     assert isinstance(look(series({**whole, 60: 95.0}, period=300), window=240), Busy)
     del whole[60]
     assert isinstance(look(series(whole, period=300), window=240), Unknown)
+
+
+def test_case_68_use_that_needs_no_job_is_never_work() -> None:
+    # Somebody may be logged in on an instance whose worker has nothing: a queue's messages are not with this one.
+    logins = Signal(name="logins", metric="interactive_sessions", statistic="Maximum", idle_below=1, shows_work=False)
+    reading = series(dict.fromkeys(range(1, 41), 1.0))
+    over = window_before(NOW, window_seconds=1800, period_seconds=60)
+    for signal, at_work in ((logins, False), (replace(logins, shows_work=True), True)):
+        finding = examine(signal, reading, over, expected_from=LONG_AGO, now=NOW)
+        assert isinstance(finding, Busy)
+        assert finding.at_work is at_work

@@ -86,7 +86,12 @@ def test_case_48_twelve_hundred_instances_are_all_judged(aws: FakeAws) -> None:
 def test_a_thousand_members_with_nothing_to_release_need_at_most_15_calls(aws: FakeAws, load: int, window: int) -> None:
     ids = [f"i-{n:04}" for n in range(1000)]
     aws.add_group(GROUP, ids, min_size=1000)
-    signals = [GPU_SIGNAL, CPU_SIGNAL, {**CPU_SIGNAL, "name": "disk", "metric": "disk_used_percent"}]
+    signals = [
+        GPU_SIGNAL,
+        {**CPU_SIGNAL, "name": "busy_mark", "metric": "busy_marks"},
+        CPU_SIGNAL,
+        {**CPU_SIGNAL, "name": "logins", "metric": "interactive_sessions"},
+    ]
     for instance_id in ids:
         for signal in signals:
             aws.publish(instance_id, load, metric=str(signal["metric"]), minutes=window + 40)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,5 +18,9 @@ def agent_schema_faults(config: Mapping[str, Any]) -> list[str]:
     """What the agent's schema finds in a configuration; skips the test where there is no copy of the schema."""
     if not _SCHEMA.exists():
         pytest.skip("the CloudWatch agent's JSON schema does not lie beside this checkout")
-    schema = json.loads(_SCHEMA.read_text(encoding="utf-8"))
-    return [error.message for error in Draft4Validator(schema).iter_errors(dict(config))]
+    return [error.message for error in _validator().iter_errors(dict(config))]
+
+
+@cache
+def _validator() -> Any:
+    return Draft4Validator(json.loads(_SCHEMA.read_text(encoding="utf-8")))

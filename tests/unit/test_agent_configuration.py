@@ -7,17 +7,33 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from aws_cdk import Duration
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from constructs_lib.catalog import AcceleratedType, known_types, lookup
 from constructs_lib.errors import ArgumentError, UnsupportedInstanceTypeError
-from constructs_lib.telemetry import NVIDIA, AgentConfiguration, Telemetry, names
-from tests.support.agent_model import FRACTION_MEASUREMENTS, NVIDIA_MEASUREMENTS, published_series
+from constructs_lib.telemetry import NVIDIA, AgentConfiguration, FleetLogs, Telemetry, kind_of, names
+from tests.support.agent_model import (
+    EFA_COUNTERS,
+    FRACTION_MEASUREMENTS,
+    NVIDIA_MEASUREMENTS,
+    Sent,
+    Series,
+    published_series,
+)
 from tests.support.agent_schema import agent_schema_faults
+from tests.support.node_model import instance_series
 
 BY_INSTANCE = frozenset({("InstanceId", "i-1")})
 BY_GROUP = frozenset({("AutoScalingGroupName", "fleet")})
+ALLOWANCES = {
+    "ethtool_bw_in_allowance_exceeded",
+    "ethtool_bw_out_allowance_exceeded",
+    "ethtool_pps_allowance_exceeded",
+    "ethtool_conntrack_allowance_exceeded",
+    "ethtool_linklocal_allowance_exceeded",
+}
 
 nvidia_types = st.sampled_from([each for each in known_types().values() if each.kind == "nvidia"])
 fleets = st.lists(nvidia_types, min_size=1, max_size=4)
@@ -27,30 +43,32 @@ measurements = st.none() | st.lists(
 options = st.builds(Telemetry, measurements=measurements, per_accelerator_series=st.booleans())
 
 
-def _published(configuration: AgentConfiguration, gpus: int = 1, **facts: Any) -> set[tuple[str, str, Any]]:
+def _published(configuration: AgentConfiguration, gpus: int = 1, **facts: Any) -> set[Series]:
     config = json.loads(configuration.to_json())
     return published_series(config, instance_id="i-1", group="fleet", gpus=gpus, **facts)
 
 
-def _full(*names: str, telemetry: Telemetry | None = None) -> AgentConfiguration:
-    return AgentConfiguration.full([lookup(name) for name in names], telemetry)
+def _full(*types: str, telemetry: Telemetry | None = None) -> AgentConfiguration:
+    return AgentConfiguration.full([lookup(name) for name in types], telemetry)
 
 
-@settings(max_examples=60, deadline=None)
+def _sections(configuration: AgentConfiguration) -> dict[str, Any]:
+    sections: dict[str, Any] = configuration.document["metrics"]["metrics_collected"]
+    return sections
+
+
+# --- accelerators ---------------------------------------------------------------------------------
+
+
+@settings(max_examples=40, deadline=None)
 @given(types=fleets, telemetry=options)
-def test_every_configuration_passes_the_agents_schema_and_fits_a_standard_parameter(
-    types: Sequence[AcceleratedType], telemetry: Telemetry
-) -> None:
+def test_every_configuration_passes_the_agents_schema(types: Sequence[AcceleratedType], telemetry: Telemetry) -> None:
     configuration = AgentConfiguration.full(types, telemetry)
     assert agent_schema_faults(json.loads(configuration.to_json())) == []
-    assert len(configuration.to_json().encode()) <= 4096
+    assert configuration.fits_parameter()
 
 
-def test_the_fallback_passes_the_agents_schema() -> None:
-    assert agent_schema_faults(json.loads(AgentConfiguration.fallback().to_json())) == []
-
-
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(types=fleets, telemetry=options, gpus=st.integers(1, 8), arch=st.none() | st.just("Turing"))
 def test_case_05_what_is_read_is_published_whatever_the_options_and_the_driver(
     types: Sequence[AcceleratedType], telemetry: Telemetry, gpus: int, arch: str | None
@@ -62,110 +80,49 @@ def test_case_05_what_is_read_is_published_whatever_the_options_and_the_driver(
 
 
 def test_case_05_the_names_of_the_readers_are_the_names_that_are_published() -> None:
-    published = {name for _, name, _ in _published(_full("g6.xlarge"))}
-    assert {NVIDIA.utilization_metric, names.HEARTBEAT, names.CPU_UTILIZATION, names.DISK_UTILIZATION} <= published
-    assert names.HEARTBEAT == "mem_used_percent"
+    published = {name for _, name, _ in instance_series(_full("g6.xlarge").document, lookup("g6.xlarge"))}
+    assert {NVIDIA.use_metric, names.CPU_UTILIZATION, names.DISK_UTILIZATION, *names.INSTANCE_METRICS} <= published
     assert names.DIMENSION_SETS == (("InstanceId",), ("AutoScalingGroupName",))
 
 
 @pytest.mark.parametrize(
-    ("types", "measured"),
+    ("types", "more"),
     [
-        (
-            ["g6.xlarge"],
-            {
-                "utilization_gpu",
-                "utilization_memory",
-                "memory_used",
-                "memory_total",
-                "power_draw",
-                "temperature_gpu",
-                "encoder_stats_session_count",
-            },
-        ),
-        (
-            ["p5.48xlarge"],
-            {"utilization_gpu", "utilization_memory", "memory_used", "memory_total", "power_draw", "temperature_gpu"},
-        ),
-        (
-            ["p4d.24xlarge", "g6.xlarge"],
-            {"utilization_gpu", "utilization_memory", "memory_used", "memory_total", "power_draw", "temperature_gpu"},
-        ),
-        (
-            ["g6f.large"],
-            {
-                "utilization_gpu",
-                "utilization_memory",
-                "memory_used",
-                "memory_total",
-                "encoder_stats_session_count",
-            },
-        ),
-        (
-            ["g6f.large", "g6.xlarge"],
-            {
-                "utilization_gpu",
-                "utilization_memory",
-                "memory_used",
-                "memory_total",
-                "encoder_stats_session_count",
-            },
-        ),
+        (["g6.xlarge"], {"power_draw", "temperature_gpu", "encoder_stats_session_count"}),
+        (["p5.48xlarge"], {"power_draw", "temperature_gpu"}),
+        (["p4d.24xlarge", "g6.xlarge"], {"power_draw", "temperature_gpu"}),
+        (["g6f.large"], {"encoder_stats_session_count"}),
+        (["g6f.large", "g6.xlarge"], {"encoder_stats_session_count"}),
     ],
 )
-def test_the_standard_measurements_are_those_that_every_type_reports(types: list[str], measured: set[str]) -> None:
-    document = _full(*types).document
-    assert set(document["metrics"]["metrics_collected"]["nvidia_gpu"]["measurement"]) == measured
+def test_the_standard_measurements_are_those_that_every_type_reports(types: list[str], more: set[str]) -> None:
+    always = {"utilization_gpu", "utilization_memory", "memory_used", "memory_total"}
+    assert set(_sections(_full(*types))["nvidia_gpu"]["measurement"]) == always | more
 
 
 def test_the_order_of_the_types_does_not_change_the_configuration() -> None:
     assert _full("g6.xlarge", "g5.xlarge").to_json() == _full("g5.xlarge", "g6.xlarge").to_json()
 
 
-def test_each_accelerator_has_its_own_series_unless_only_roll_ups_are_wanted() -> None:
+@pytest.mark.parametrize(
+    ("name", "metric", "own"),
+    [("g5.12xlarge", "nvidia_smi_utilization_gpu", 4), ("trn1.32xlarge", "accelerator_utilization", 16)],
+)
+def test_each_accelerator_has_its_own_series_unless_only_roll_ups_are_wanted(name: str, metric: str, own: int) -> None:
     def raw(telemetry: Telemetry) -> set[frozenset[tuple[str, str]]]:
-        series = _published(_full("g5.12xlarge", telemetry=telemetry), gpus=4)
-        return {dims for _, name, dims in series if name == "nvidia_smi_utilization_gpu"} - {BY_INSTANCE, BY_GROUP}
+        series = instance_series(_full(name, telemetry=telemetry).document, lookup(name))
+        return {dims for _, each, dims in series if each == metric} - {BY_INSTANCE, BY_GROUP}
 
-    assert len(raw(Telemetry())) == 4
+    assert len(raw(Telemetry())) == own
     assert raw(Telemetry(per_accelerator_series=False)) == set()
 
 
-def test_the_host_is_published_as_roll_ups_only() -> None:
-    host = {(name, dims) for _, name, dims in _published(AgentConfiguration.fallback())}
-    assert host == {
-        (name, dims)
-        for name in ("cpu_usage_active", "mem_used_percent", "disk_used_percent", "accelerator_unreadable")
-        for dims in (BY_INSTANCE, BY_GROUP)
-    }
-
-
-def test_case_20_the_fallback_names_no_accelerator_and_says_that_it_cannot_be_read() -> None:
-    fallback = AgentConfiguration.fallback()
-    assert set(fallback.document["metrics"]["metrics_collected"]) == {"cpu", "mem", "disk"}
-    assert ("AcceleratedFleet", "accelerator_unreadable", BY_GROUP) in _published(fallback, gpus=0)
-
-
-def test_case_20_a_readable_accelerator_is_never_reported_as_unreadable() -> None:
-    assert "accelerator_unreadable" not in {name for _, name, _ in _published(_full("g6.xlarge"))}
-
-
-def test_case_21_the_group_and_instance_are_appended_as_the_agent_wants_them() -> None:
-    for configuration in (_full("g6.xlarge"), AgentConfiguration.fallback()):
-        assert configuration.document["metrics"]["append_dimensions"] == {
-            "InstanceId": "${aws:InstanceId}",
-            "AutoScalingGroupName": "${aws:AutoScalingGroupName}",
-        }
-
-
 @pytest.mark.parametrize(
-    "name", ["trn2.48xlarge", "inf2.xlarge", "dl1.24xlarge", "g4ad.xlarge", "f2.6xlarge", "vt1.3xlarge"]
+    "name",
+    ["trn2.48xlarge", "inf2.xlarge", "dl1.24xlarge", "dl2q.24xlarge", "g4ad.xlarge", "f2.6xlarge", "vt1.3xlarge"],
 )
-def test_case_76_other_accelerators_get_no_nvidia_section_but_an_error(name: str) -> None:
-    with pytest.raises(
-        UnsupportedInstanceTypeError, match=rf"Fleet: instance_types .*got \['{name} .*not supported yet"
-    ):
-        AgentConfiguration.full([lookup(name)], where="Fleet")
+def test_case_76_no_other_kind_gets_the_nvidia_section(name: str) -> None:
+    assert set(_sections(_full(name))) == {"cpu", "mem", "disk", "statsd"}
 
 
 def test_case_76_one_fleet_has_one_kind_of_accelerator() -> None:
@@ -178,6 +135,144 @@ def test_case_76_one_fleet_has_one_kind_of_accelerator() -> None:
 def test_a_fleet_without_types_is_refused() -> None:
     with pytest.raises(ArgumentError, match="name at least one instance type"):
         AgentConfiguration.full([])
+
+
+def test_case_21_the_group_and_instance_are_appended_as_the_agent_wants_them() -> None:
+    for configuration in (_full("g6.xlarge"), _full("trn1.2xlarge"), AgentConfiguration.fallback()):
+        assert configuration.document["metrics"]["append_dimensions"] == {
+            "InstanceId": "${aws:InstanceId}",
+            "AutoScalingGroupName": "${aws:AutoScalingGroupName}",
+        }
+
+
+# --- the host and StatsD --------------------------------------------------------------------------
+
+
+def test_the_host_is_published_as_roll_ups_only() -> None:
+    host = {(name, dims) for _, name, dims in _published(AgentConfiguration.fallback())}
+    assert host == {
+        (name, dims)
+        for name in ("cpu_usage_active", "mem_used_percent", "disk_used_percent")
+        for dims in (BY_INSTANCE, BY_GROUP)
+    }
+
+
+def test_case_20_the_fallback_names_no_accelerator_and_listens_to_the_node_program() -> None:
+    fallback = AgentConfiguration.fallback()
+    assert set(_sections(fallback)) == {"cpu", "mem", "disk", "statsd"}
+    sent = _published(fallback, gpus=0, sent=[Sent("accelerators_missing")])
+    assert ("AcceleratedFleet", "accelerators_missing", BY_GROUP) in sent
+
+
+@pytest.mark.parametrize("name", ["g6.xlarge", "trn1.2xlarge"])
+def test_only_this_machine_can_send_to_the_agent(name: str) -> None:
+    for configuration in (_full(name), AgentConfiguration.fallback()):
+        assert _sections(configuration)["statsd"]["service_address"] == "127.0.0.1:8125"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "interval", "collection"),
+    [(None, 60, 10), (60, 60, 10), (30, 30, 10), (10, 10, 10), (5, 5, 5), (1, 1, 1)],
+)
+def test_the_resolution_is_that_of_every_section(seconds: int | None, interval: int, collection: int) -> None:
+    telemetry = Telemetry(resolution=None if seconds is None else Duration.seconds(seconds))
+    configuration = _full("g6.xlarge", telemetry=telemetry)
+    assert configuration.document["agent"] == {"metrics_collection_interval": interval}
+    statsd = _sections(configuration)["statsd"]
+    assert statsd["metrics_aggregation_interval"] == interval
+    assert statsd["metrics_collection_interval"] == collection
+    assert agent_schema_faults(configuration.document) == []
+
+
+def test_what_the_work_sends_is_kept_as_roll_ups() -> None:
+    telemetry = Telemetry(application_metrics=["latency_ms"])
+    for configuration in (_full("g6.xlarge", telemetry=telemetry), AgentConfiguration.fallback(telemetry)):
+        sent = _published(configuration, sent=[Sent("latency_ms", "ms", (("model", "a"),)), Sent("unknown")])
+        assert {dims for _, name, dims in sent if name == "latency_ms"} == {BY_INSTANCE, BY_GROUP}
+        # Nobody declared this one, so it keeps what it came with.
+        assert {len(dims) for _, name, dims in sent if name == "unknown"} == {1, 3}
+
+
+# --- network, swap, processes ---------------------------------------------------------------------
+
+
+def test_network_counters_are_published_as_roll_ups() -> None:
+    configuration = _full("p5.48xlarge", telemetry=Telemetry(network=True))
+    sent = {(name, dims) for _, name, dims in _published(configuration, adapters=32)}
+    for name in ALLOWANCES:
+        assert {dims for each, dims in sent if each == name} == {BY_INSTANCE, BY_GROUP}
+    adapters = {name for name, _ in sent if name.startswith("efa_")}
+    assert {"efa_rdma_read_bytes", "efa_rdma_write_bytes", "efa_tx_bytes", "efa_rx_bytes"} <= adapters
+    assert {name.removeprefix("efa_") for name in adapters} <= EFA_COUNTERS
+    for name in adapters:
+        assert {dims for each, dims in sent if each == name} == {BY_INSTANCE, BY_GROUP}
+
+
+@pytest.mark.parametrize(
+    ("types", "adapters"),
+    [
+        (["p5.48xlarge"], True),
+        (["g6.xlarge"], False),
+        (["g6.xlarge", "g6.8xlarge"], False),
+        # Whether it has adapters is not known.
+        (["dl1.24xlarge"], False),
+        (["trn1.32xlarge", "trn2.48xlarge"], True),
+    ],
+)
+def test_elastic_fabric_adapters_are_read_where_every_type_has_them(types: list[str], adapters: bool) -> None:
+    sections = _sections(_full(*types, telemetry=Telemetry(network=True)))
+    assert ("efa" in sections) is adapters
+    assert "ethtool" in sections
+
+
+def test_the_essential_configuration_leaves_out_what_older_agents_refuse() -> None:
+    types, telemetry = [lookup("p5.48xlarge")], Telemetry(network=True, processes=["python"])
+    full, essential = AgentConfiguration.full(types, telemetry), AgentConfiguration.essential(types, telemetry)
+    assert essential is not None
+    assert set(_sections(full)) - set(_sections(essential)) == {"efa"}
+    assert _published(essential, 8) < _published(full, 8)
+
+
+@pytest.mark.parametrize("telemetry", [None, Telemetry(), Telemetry(network=True)])
+def test_there_is_no_essential_configuration_where_the_full_one_is_that(telemetry: Telemetry | None) -> None:
+    assert AgentConfiguration.essential([lookup("g6.xlarge")], telemetry) is None
+
+
+def test_swap_is_published_on_request() -> None:
+    sent = _published(_full("g6.xlarge", telemetry=Telemetry(swap=True)))
+    assert {dims for _, name, dims in sent if name == "swap_used_percent"} == {BY_INSTANCE, BY_GROUP}
+    assert "swap" not in _sections(_full("g6.xlarge"))
+
+
+def test_processes_are_published_by_their_pattern() -> None:
+    sent = _published(_full("g6.xlarge", telemetry=Telemetry(processes=["python.*worker"])))
+    for name in ("procstat_cpu_usage", "procstat_memory_rss", "procstat_lookup_pid_count"):
+        own = {dict(dims).get("pattern") for _, each, dims in sent if each == name}
+        assert own == {None, "python.*worker"}
+        assert ("AcceleratedFleet", name, BY_GROUP) in sent
+
+
+# --- logs -----------------------------------------------------------------------------------------
+
+
+def test_logs_go_to_the_fleets_group_in_streams_of_their_own() -> None:
+    telemetry = Telemetry(logs=FleetLogs(files=["/var/log/worker.log", "/srv/app/*.log"]))
+    for configuration in (_full("g6.xlarge", telemetry=telemetry), AgentConfiguration.fallback(telemetry)):
+        entries = configuration.document["logs"]["logs_collected"]["files"]["collect_list"]
+        assert {(each["file_path"], each["log_stream_name"]) for each in entries} == {
+            ("/var/log/accelerated-fleet/faults.log", "{instance_id}/faults"),
+            ("/var/log/worker.log", "{instance_id}/var/log/worker.log"),
+            ("/srv/app/*.log", "{instance_id}/srv/app/_.log"),
+        }
+        assert {each["log_group_name"] for each in entries} == {"@LOG_GROUP@"}
+        assert agent_schema_faults(configuration.document) == []
+
+
+def test_there_is_no_log_section_without_logs() -> None:
+    assert "logs" not in _full("g6.xlarge").document
+
+
+# --- measurements ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -197,6 +292,21 @@ def test_measurements_that_would_vanish_are_refused(chosen: Any, message: str) -
         _full("g6.xlarge", telemetry=Telemetry(measurements=chosen))
 
 
+@pytest.mark.parametrize(
+    ("name", "chosen", "message"),
+    [
+        ("trn1.2xlarge", ("utilization", "power"), "must be one of memory_used, utilization, got 'power'"),
+        ("trn1.2xlarge", ("memory_used",), "must contain 'utilization'"),
+        ("f2.6xlarge", ("power",), "must contain 'transfers'"),
+        ("f2.6xlarge", ("utilization",), "got 'utilization'"),
+        ("vt1.3xlarge", ("utilization_gpu",), "did you mean 'utilization'"),
+    ],
+)
+def test_measurements_of_another_kind_are_refused(name: str, chosen: tuple[str, ...], message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        _full(name, telemetry=Telemetry(measurements=chosen))
+
+
 def test_a_measurement_that_no_type_can_answer_is_refused() -> None:
     wanted = Telemetry(measurements=["utilization_gpu", "power_draw"])
     with pytest.raises(ArgumentError, match=r"must be readable on g6f\.large, got 'power_draw'; remove it"):
@@ -206,14 +316,18 @@ def test_a_measurement_that_no_type_can_answer_is_refused() -> None:
 
 def test_the_agents_own_prefix_is_accepted_in_measurements() -> None:
     telemetry = Telemetry(measurements=["nvidia_smi_utilization_gpu", "memory_free"])
-    section = _full("g6.xlarge", telemetry=telemetry).document["metrics"]["metrics_collected"]["nvidia_gpu"]
+    section = _sections(_full("g6.xlarge", telemetry=telemetry))["nvidia_gpu"]
     assert section["measurement"] == ["utilization_gpu", "memory_free"]
 
 
-@pytest.mark.parametrize("value", ["no", 0])
-def test_per_accelerator_series_is_yes_or_no(value: Any) -> None:
-    with pytest.raises(ArgumentError, match="Telemetry: per_accelerator_series must be of type bool"):
-        Telemetry(per_accelerator_series=value)
+def test_the_node_program_publishes_what_the_agent_does_not() -> None:
+    def node(name: str, telemetry: Telemetry) -> tuple[str, ...]:
+        types = [lookup(name)]
+        return telemetry.node_measurements(kind_of(types), types)
+
+    assert node("g6.xlarge", Telemetry()) == ()
+    assert node("inf2.xlarge", Telemetry()) == ("utilization", "memory_used")
+    assert node("dl1.24xlarge", Telemetry(measurements=["utilization", "power"])) == ("utilization", "power")
 
 
 def test_the_measurements_are_exactly_those_that_the_agent_accepts() -> None:
@@ -223,13 +337,18 @@ def test_the_measurements_are_exactly_those_that_the_agent_accepts() -> None:
     assert readable == FRACTION_MEASUREMENTS
 
 
+# --- the text -------------------------------------------------------------------------------------
+
+
 def test_the_document_is_compact_and_says_each_key_in_order() -> None:
     text = _full("g6.xlarge").to_json()
     assert text == json.dumps(json.loads(text), separators=(",", ":"), sort_keys=True)
 
 
-def test_a_list_that_changes_later_does_not_change_the_telemetry() -> None:
-    chosen = ["utilization_gpu"]
-    telemetry = Telemetry(measurements=chosen)
-    chosen.append("power_draw")
-    assert telemetry.measurements == ("utilization_gpu",)
+def test_a_standard_parameter_holds_4096_bytes() -> None:
+    configuration = _full("g6.xlarge")
+    room = 4096 - len(configuration.to_json())
+    assert configuration.fits_parameter(room_bytes=room)
+    assert not configuration.fits_parameter(room_bytes=room + 1)
+    large = Telemetry(application_metrics=[f"metric_{number:03}" for number in range(300)])
+    assert not _full("g6.xlarge", telemetry=large).fits_parameter()

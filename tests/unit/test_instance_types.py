@@ -7,7 +7,16 @@ from typing import Any
 
 import pytest
 
-from constructs_lib.catalog import ARCHITECTURES, DRIVERS, KINDS, STATUSES, AcceleratedType, known_types, lookup
+from constructs_lib.catalog import (
+    ARCHITECTURES,
+    DRIVERS,
+    STATUSES,
+    AcceleratedType,
+    application_clocks,
+    known_kinds,
+    known_types,
+    lookup,
+)
 from constructs_lib.errors import ArgumentError, UnknownInstanceTypeError, UnsupportedInstanceTypeError
 
 FACTS: dict[str, Any] = {
@@ -167,7 +176,7 @@ def test_facts_never_change() -> None:
 
 def test_the_table_uses_every_word_of_the_vocabulary_and_no_other() -> None:
     types = known_types().values()
-    assert {each.kind for each in types} == set(KINDS)
+    assert {each.kind for each in types} == set(known_kinds())
     assert {each.architecture for each in types} == set(ARCHITECTURES)
     assert {each.status for each in types} == set(STATUSES)
     assert {each.driver for each in types if each.kind == "nvidia"} == set(DRIVERS)
@@ -181,3 +190,34 @@ def test_each_table_names_source_date_and_licence(table: str) -> None:
     assert "Source: " in head
     assert "2026-10-27" in head
     assert "Apache-2.0" in head
+
+
+@pytest.mark.parametrize(
+    ("name", "store", "efa"),
+    [
+        ("g6.xlarge", 250, 0),
+        ("g5.16xlarge", 1900, 1),
+        ("p5.48xlarge", 30_400, 32),
+        ("p6e-gb200.36xlarge", 22_500, 16),
+        ("trn1.32xlarge", 7600, 8),
+        ("inf2.48xlarge", 0, 0),
+        ("dl1.24xlarge", 4000, None),
+    ],
+)
+def test_instance_store_and_network_of_a_type(name: str, store: int, efa: int | None) -> None:
+    # "ac" page of the EC2 instance types guide; for dl1 AWS's pages contradict each other.
+    facts = lookup(name)
+    assert (facts.instance_store_gb, facts.efa_interfaces) == (store, efa)
+
+
+@pytest.mark.parametrize(
+    ("family", "clocks"), [("g5", (6250, 1710)), ("p4d", (1215, 1410)), ("g6f", (6251, 2040)), ("g5g", None)]
+)
+def test_application_clocks_are_those_of_the_user_guide(family: str, clocks: tuple[int, int] | None) -> None:
+    assert application_clocks(family) == clocks
+
+
+def test_application_clocks_name_nvidia_families_of_the_catalog() -> None:
+    nvidia = {each.family for each in known_types().values() if each.kind == "nvidia"}
+    named = {family for family in nvidia if application_clocks(family)}
+    assert nvidia - named == {"g3", "g3s", "p2", "g5g", "p6e-gb200"}

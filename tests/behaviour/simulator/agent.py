@@ -3,86 +3,134 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from tests.behaviour.simulator.load import Load
 from tests.behaviour.simulator.metrics import Key, MetricStore
+from tests.behaviour.simulator.node_program import Sent
 
-_PLUGINS = {"nvidia_gpu": "nvidia_smi", "cpu": "cpu", "mem": "mem", "disk": "disk"}
+_PLUGINS = {"nvidia_gpu": "nvidia_smi", "cpu": "cpu", "mem": "mem", "disk": "disk", "swap": "swap"}
+_SILENT = ("nvidia_smi", "efa", "ethtool", "procstat")
+"""The first is a key that the agent ignores; nothing that a fleet does depends on what the others count."""
 _SUBSTITUTIONS = {
     "InstanceId": "${aws:InstanceId}",
     "AutoScalingGroupName": "${aws:AutoScalingGroupName}",
     "InstanceType": "${aws:InstanceType}",
     "ImageId": "${aws:ImageId}",
 }
+_METRIC_TYPES = {"g": "gauge", "c": "counter"}
+_DEFAULT_SECONDS = 60
+_STATSD_PORT = ":8125"
 
-
-@dataclass(frozen=True)
-class Load:
-    """What one instance is doing in one minute.
-
-    ``gpus`` holds utilisation in percent by accelerator; None means that no accelerator sample is published
-    (a broken collector, MIG). ``agent`` False means that nothing at all is published.
-    """
-
-    gpus: Sequence[float] | None = (0.0,)
-    cpu: float = 1.0
-    gpu_memory: float = 0.0
-    working: bool | None = None
-    session: bool = False
-    agent: bool = True
-    other: Mapping[str, float] = field(default_factory=dict)
-
-    @property
-    def busy(self) -> bool:
-        """Return whether ending the instance now would lose work or throw a person out."""
-        if self.working is not None:
-            return self.working or self.session
-        return self.session or self.cpu >= 50 or any(value >= 5 for value in self.gpus or ())
+Tags = tuple[tuple[str, str], ...]
 
 
 class Agent:
-    """One agent configuration; publishes raw series and the configured roll-ups, nothing else."""
+    """One agent configuration; publishes raw series and the configured roll-ups, nothing else.
+
+    Time within a minute is kept only as far as it decides what is published: all samples of a minute carry its start.
+    """
 
     def __init__(self, text: str) -> None:
-        metrics = json.loads(text)["metrics"]
+        document = json.loads(text)
+        metrics = document["metrics"]
         self.namespace: str = metrics.get("namespace", "CWAgent")
         given = metrics.get("append_dimensions", {})
         self._appended = [name for name, value in given.items() if _SUBSTITUTIONS.get(name) == value]
         self._rollups = [tuple(names) for names in metrics.get("aggregation_dimensions", [])]
         self._sections: Mapping[str, Any] = metrics["metrics_collected"]
+        self._interval = document.get("agent", {}).get("metrics_collection_interval", _DEFAULT_SECONDS)
         self._measurements = {
             section: [(_measured(prefix, each), each) for each in self._sections[section].get("measurement", ())]
             for section, prefix in _PLUGINS.items()
             if section in self._sections
         }
+        unknown = self._sections.keys() - {*_PLUGINS, *_SILENT, "statsd"}
+        if unknown:
+            raise ValueError(f"sections that are not simulated: {sorted(unknown)}")
         self._keys: dict[tuple[str, ...], list[Key]] = {}
 
-    def publish(self, store: MetricStore, now: int, identity: Mapping[str, str], load: Load) -> None:
-        """Publish one minute of one instance; ``identity`` holds its values for the appended dimensions."""
+    def publish(
+        self, store: MetricStore, now: int, identity: Mapping[str, str], load: Load, lines: Iterable[Sent] = ()
+    ) -> None:
+        """Publish one minute of one instance.
+
+        ``identity`` holds its values for the appended dimensions, ``lines`` is what programs on it send by StatsD.
+        """
         if not load.agent:
             return
         for section, measurements in self._measurements.items():
+            readings = 60 // self._sections[section].get("metrics_collection_interval", self._interval)
             for tags, values in _samples(section, load):
                 for measured, measurement in measurements:
                     if measured in values:
-                        for key in self._series(section, measurement, tags, identity):
-                            store.add(key, now, values[measured])
+                        keys = self._measured_series(section, measurement, tags, identity)
+                        _add(store, keys, now, [values[measured]] * readings)
+        if "statsd" in self._sections:
+            self._publish_lines(store, now, identity, lines)
 
-    def _series(
+    def _publish_lines(self, store: MetricStore, now: int, identity: Mapping[str, str], lines: Iterable[Sent]) -> None:
+        """Publish what came in each interval of aggregation; a gauge that was not sent in it is not there."""
+        section = self._sections["statsd"]
+        # 0 is the agent's way of saying "each second".
+        interval = section.get("metrics_aggregation_interval", _DEFAULT_SECONDS) or 1
+        for (_, name, metric_type, tags), value in _aggregated(lines, interval).items():
+            remembered = (name, metric_type, *(value for _, value in tags), *identity.values())
+            if remembered not in self._keys:
+                raw = {"metric_type": metric_type, **dict(tags)}
+                kept = name not in section.get("drop_original_metrics", ())
+                self._keys[remembered] = self._series(name, raw, identity, kept=kept)
+            _add(store, self._keys[remembered], now, [value])
+
+    def listens_at(self, host: str, port: int) -> bool:
+        """Return whether lines that are sent to this address of the instance reach the agent."""
+        if "statsd" not in self._sections:
+            return False
+        return self._sections["statsd"].get("service_address", _STATSD_PORT) in (f"{host}:{port}", f":{port}")
+
+    def _measured_series(
         self, section: str, measurement: Any, tags: Mapping[str, str], identity: Mapping[str, str]
     ) -> list[Key]:
-        """Return the series that a measurement goes to: its own, unless dropped, and each roll-up."""
         remembered = (section, str(measurement), *tags.values(), *identity.values())
         if remembered not in self._keys:
             name = _published(_PLUGINS[section], measurement)
-            raw = {**{key: identity[key] for key in self._appended}, **tags}
-            sets = [raw] if measurement not in self._sections[section].get("drop_original_metrics", ()) else []
-            rolled = [{key: raw[key] for key in names} for names in self._rollups if set(names) <= set(raw)]
-            sets += [dimensions for dimensions in rolled if dimensions != raw]
-            self._keys[remembered] = [(self.namespace, name, frozenset(each.items())) for each in sets]
+            kept = measurement not in self._sections[section].get("drop_original_metrics", ())
+            self._keys[remembered] = self._series(name, tags, identity, kept=kept)
         return self._keys[remembered]
+
+    def _series(self, name: str, tags: Mapping[str, str], identity: Mapping[str, str], *, kept: bool) -> list[Key]:
+        """Return the series that a figure goes to: its own, unless dropped, and each roll-up."""
+        raw = {**{key: identity[key] for key in self._appended}, **tags}
+        sets = [raw] if kept else []
+        rolled = [{key: raw[key] for key in names} for names in self._rollups if set(names) <= set(raw)]
+        sets += [dimensions for dimensions in rolled if dimensions != raw]
+        return [(self.namespace, name, frozenset(each.items())) for each in sets]
+
+
+def _add(store: MetricStore, keys: Iterable[Key], now: int, values: Iterable[float]) -> None:
+    for key in keys:
+        for value in values:
+            store.add(key, now, value)
+
+
+def _aggregated(lines: Iterable[Sent], interval: int) -> dict[tuple[int, str, str, Tags], float]:
+    """Return the value of each bucket in each interval: the last of a gauge, the sum of a counter."""
+    buckets: dict[tuple[int, str, str, Tags], float] = {}
+    for second, line in lines:
+        name, metric_type, tags, value = _parsed(line)
+        bucket = (second // interval, name, metric_type, tags)
+        before = buckets.get(bucket, 0.0) if metric_type == "counter" else 0.0
+        buckets[bucket] = before + value
+    return buckets
+
+
+def _parsed(line: str) -> tuple[str, str, Tags, float]:
+    """Return name, type, tags and value of a line of StatsD with DogStatsD's tags."""
+    name, _, rest = line.partition(":")
+    value, short_type, *extensions = rest.split("|")
+    tags = (tag.partition(":") for each in extensions for tag in each.removeprefix("#").split(","))
+    return name, _METRIC_TYPES[short_type], tuple((key, said) for key, _, said in tags), float(value)
 
 
 def _measured(prefix: str, measurement: str | Mapping[str, str]) -> str:
@@ -97,25 +145,27 @@ def _published(prefix: str, measurement: str | Mapping[str, str]) -> str:
     return _measured(prefix, measurement)
 
 
-def _samples(section: str, load: Load) -> list[tuple[dict[str, str], dict[str, float]]]:
+def _samples(section: str, load: Load) -> Iterator[tuple[dict[str, str], dict[str, float]]]:
     """Return (tags, values by metric name) as the section's plugin reports them."""
     if section == "nvidia_gpu":
-        return [
-            (
-                {"index": str(index), "name": "NVIDIA L4"},
-                {
-                    "nvidia_smi_utilization_gpu": used,
-                    "nvidia_smi_utilization_memory": used / 2,
-                    "nvidia_smi_memory_used": load.gpu_memory,
-                    "nvidia_smi_memory_total": 24_000.0,
-                    "nvidia_smi_power_draw": 30.0 + used,
-                    "nvidia_smi_temperature_gpu": 40.0,
-                },
-            )
-            for index, used in enumerate(load.gpus or ())
-        ]
-    if section == "cpu":
-        return [({"cpu": "cpu-total"}, {"cpu_usage_active": load.cpu, "cpu_usage_idle": 100 - load.cpu})]
-    if section == "mem":
-        return [({}, {"mem_used_percent": 20.0})]
-    return [({"path": "/", "device": "nvme0n1p1", "fstype": "xfs"}, {"disk_used_percent": 30.0})]
+        for index, use in enumerate(load.accelerators or ()):
+            if use is not None:
+                yield {"index": str(index), "name": "NVIDIA L4"}, _of_gpu(use, load)
+    elif section == "cpu":
+        yield {"cpu": "cpu-total"}, {"cpu_usage_active": load.cpu, "cpu_usage_idle": 100 - load.cpu}
+    elif section == "mem":
+        yield {}, {"mem_used_percent": 20.0}
+    elif section == "disk":
+        yield {"path": "/", "device": "nvme0n1p1", "fstype": "xfs"}, {"disk_used_percent": 30.0}
+    # Images of accelerated instances have no swap space, and then the plugin for it says nothing.
+
+
+def _of_gpu(use: float, load: Load) -> dict[str, float]:
+    utilization = {} if load.mig else {"nvidia_smi_utilization_gpu": use, "nvidia_smi_utilization_memory": use / 2}
+    return {
+        **utilization,
+        "nvidia_smi_memory_used": load.memory,
+        "nvidia_smi_memory_total": 24_000.0,
+        "nvidia_smi_power_draw": 30.0 + use,
+        "nvidia_smi_temperature_gpu": 40.0,
+    }

@@ -13,8 +13,8 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from tests.behaviour.simulator.agent import Load
 from tests.behaviour.simulator.group import Group, Instance, Refused
+from tests.behaviour.simulator.load import Load
 from tests.behaviour.simulator.metrics import MetricStore
 from tests.behaviour.simulator.work_queue import WorkQueue
 

@@ -46,6 +46,32 @@ class Schedule:
     functions: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class BootScript:
+    """The user data of a fleet's instance: files that it writes, variables that it sets."""
+
+    text: str
+
+    def file(self, name: str) -> str:
+        """Return what is written to a file of the fleet's own directory."""
+        pattern = rf"^cat >/etc/accelerated-fleet/{re.escape(name)} <<'(\w+)'\n(.*?)\n\1$"
+        return self._found(pattern, name)[2]
+
+    def variable(self, name: str) -> str:
+        """Return what a variable is set to, a word."""
+        return self._found(rf"^{name}=(\S+)$", name)[1]
+
+    def first_agent_source(self) -> str:
+        """Return the parameter with the configuration that the agent loads unless it refuses it."""
+        return self._found(r"^AGENT_SOURCES=\('ssm:([^']+)'", "a parameter as first source of the agent")[1]
+
+    def _found(self, pattern: str, what: str) -> re.Match[str]:
+        match = re.search(pattern, self.text, re.MULTILINE | re.DOTALL)
+        if match is None:
+            raise ValueError(f"the user data has no {what}")
+        return match
+
+
 class Template:
     """A template dict and the questions that the simulator asks of it."""
 
@@ -166,13 +192,25 @@ class Template:
         tags = [tag for s in specifications if s["ResourceType"] == "instance" for tag in s["Tags"]]
         return {tag["Key"]: tag["Value"] for tag in tags}
 
+    def boot_script(self) -> BootScript | None:
+        """Return the user data of the launch template, None if it is not a fleet's."""
+        _, properties = self.only("AWS::EC2::LaunchTemplate")
+        text = properties["LaunchTemplateData"].get("UserData", "")
+        return BootScript(text) if "AGENT_SOURCES=" in text else None
+
     def agent_configuration(self) -> str:
-        """Return the agent configuration with an accelerator section, as kept in an SSM parameter."""
-        texts = [p["Value"] for p in self.resources("AWS::SSM::Parameter").values()]
-        found = [text for text in texts if '"metrics_collected"' in text and '"nvidia_gpu"' in text]
+        """Return the configuration that an instance loads first, as kept in an SSM parameter.
+
+        Without a boot script of ours it is the only configuration of an agent among the parameters.
+        """
+        script = self.boot_script()
+        parameters = {name: str(p["Value"]) for name, p in self.resources("AWS::SSM::Parameter").items()}
+        if script is not None:
+            return parameters[script.first_agent_source()]
+        found = [text for text in parameters.values() if '"metrics_collected"' in text]
         if len(found) != 1:
-            raise ValueError(f"expected one agent configuration with nvidia_gpu, found {len(found)}")
-        return str(found[0])
+            raise ValueError(f"expected one agent configuration, found {len(found)}")
+        return found[0]
 
     def _allowed(self, role: str) -> frozenset[str]:
         documents = [p["PolicyDocument"] for p in self.resources("AWS::IAM::Role")[role].get("Policies", ())]

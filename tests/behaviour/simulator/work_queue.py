@@ -6,8 +6,8 @@ import random
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from tests.behaviour.simulator.agent import Load
 from tests.behaviour.simulator.group import Instance
+from tests.behaviour.simulator.load import Load
 from tests.behaviour.simulator.metrics import MetricStore
 
 _AWAKE_SECONDS = 6 * 3_600
@@ -70,7 +70,7 @@ class Workers:
 
     queue: WorkQueue
     at_once: int = 1
-    gpus: int = 1
+    accelerators: int = 1
     finished_at: list[int] = field(default_factory=list)
     lost: int = 0
     seed: int = 0
@@ -111,5 +111,5 @@ class Workers:
     def load(self, instance: Instance, _now: int) -> Load:
         """Return what the agent on an instance sees."""
         running = len(self._running.get(instance.id, []))
-        gpus = [95.0 if index < running else 0.0 for index in range(self.gpus)]
-        return Load(gpus=gpus, cpu=30.0 if running else 1.0, working=running > 0)
+        uses = [95.0 if index < running else 0.0 for index in range(self.accelerators)]
+        return Load(accelerators=uses, cpu=30.0 if running else 1.0, working=running > 0)

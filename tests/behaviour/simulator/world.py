@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tests.behaviour.simulator.agent import Agent, Load
 from tests.behaviour.simulator.alarms import Alarm, State
 from tests.behaviour.simulator.clients import EPOCH, Account
 from tests.behaviour.simulator.group import Ending, Group, Instance
 from tests.behaviour.simulator.lambdas import Outcome, alarm_event, invoke, schedule_event
+from tests.behaviour.simulator.load import Load
+from tests.behaviour.simulator.machine import Image, Machine
 from tests.behaviour.simulator.metrics import MetricStore
 from tests.behaviour.simulator.policies import PolicyRunner
 from tests.behaviour.simulator.template import Template
@@ -74,6 +75,7 @@ class World:
         self.alarm_history: list[tuple[int, str, State]] = []
         self._scripted: list[tuple[int, Callable[[], None]]] = []
         self._deliveries: list[tuple[int, str, Mapping[str, Any]]] = []
+        self._machines: dict[str, Machine] = {}
         self._read_template()
         self.states: dict[str, State] = dict.fromkeys(self.alarms, "INSUFFICIENT_DATA")
 
@@ -81,7 +83,7 @@ class World:
         self.alarms: dict[str, Alarm] = self.template.alarms()
         self.functions = self.template.functions()
         self.schedules = self.template.schedules()
-        self._agent = Agent(self.template.agent_configuration())
+        self._image = Image(self.template)
         self._policies = PolicyRunner(self.template, self.group)
 
     # Scripting a scenario
@@ -103,7 +105,7 @@ class World:
         return self.group.in_service
 
     def redeploy(self, template: Mapping[str, Any]) -> None:
-        """Update the stack: live state stays, the new template's settings apply."""
+        """Update the stack: live state stays, instances with it; the new template's settings apply."""
         self.template = Template(template)
         _, properties = self.template.group()
         self.group.update(properties, self.template.attribute(self.group.name, "UpdatePolicy"))
@@ -156,17 +158,22 @@ class World:
 
     def _busyness(self, instance: Instance, now: int) -> float:
         load = self._load(instance, now)
-        return max(load.gpus or (), default=0.0) + load.cpu + 1 if load.busy else 0.0
+        return load.busiest + load.cpu + 1 if load.busy else 0.0
 
     def _publish(self) -> None:
         for instance in self.group.in_service:
             if instance.in_service_since != self.now:
-                identity = {"InstanceId": instance.id, "AutoScalingGroupName": self.group.name}
-                self._agent.publish(self.store, self.now, identity, self._load(instance, self.now))
+                self._machine(instance).publish(self.store, self.now, self._load(instance, self.now))
         for metric, value in self.group.metrics().items():
             dimensions = {"AutoScalingGroupName": self.group.name}
             self.store.put("AWS/AutoScaling", metric, dimensions, self.now, value)
         self.queue.publish(self.store, self.now)
+
+    def _machine(self, instance: Instance) -> Machine:
+        if instance.id not in self._machines:
+            identity = {"InstanceId": instance.id, "AutoScalingGroupName": self.group.name}
+            self._machines[instance.id] = Machine(self._image, identity, instance.launched)
+        return self._machines[instance.id]
 
     def _evaluate(self, name: str, alarm: Alarm) -> None:
         points = alarm.points(

@@ -1,0 +1,166 @@
+"""The command line: ``accelerated-node run|status|read|busy|emit|setup``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from . import names, status
+from .files import read_text
+from .places import Places
+from .readings import Reading
+from .settings import Settings, load_settings
+
+OK, FAILED, USAGE, NOT_RUNNING = 0, 1, 2, 3
+"""Exit statuses; the last says that there is no program that could be asked."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run a command and return its exit status."""
+    # Not left to argparse, whose releases differ in what they do with what follows the dashes.
+    dashes = arguments.index("--") if "--" in arguments else len(arguments)
+    parser = _parser()
+    chosen = parser.parse_args(arguments[:dashes], argparse.Namespace(argv=arguments[dashes + 1 :]))
+    command: Callable[[argparse.Namespace], int] = chosen.command
+    if chosen.argv and command is not _busy:
+        parser.error("-- COMMAND belongs to busy")
+    try:
+        return command(chosen)
+    except BrokenPipeError:
+        # Whoever read the output has gone.
+        return FAILED
+    except (OSError, ValueError) as error:
+        print(f"accelerated-node: {error}", file=sys.stderr)
+        return FAILED
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="accelerated-node", description="Measures the accelerators of this instance and says what it does."
+    )
+    parser.add_argument("--settings", type=Path, help=f"default: {names.SETTINGS_FILE}")
+    parser.add_argument(
+        "--root", type=Path, default=Path("/"), help="where /run, /var and /etc lie, for trials; default: %(default)s"
+    )
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+
+    def add(name: str, command: Callable[[argparse.Namespace], int], text: str) -> argparse.ArgumentParser:
+        added = commands.add_parser(name, help=text, description=text)
+        added.set_defaults(command=command)
+        return added
+
+    add("run", _run, "publish until stopped; the service does this")
+    shown = add("status", _status, "show the last reading; exit with 1 if something fails, with 3 if nothing runs")
+    shown.add_argument("--json", action="store_true", help="as one JSON object")
+    read = add("read", _read, "read the accelerators now; exit with 1 if that gives nothing")
+    read.add_argument("--json", action="store_true", help="as one JSON object")
+    busy = add("busy", _busy, "run a command, given behind --; the instance counts as busy until it ends")
+    busy.add_argument("--name", help="what the mark is called; default: the command")
+    emit = add("emit", _emit, "publish a value, or the lines of embedded metric format on the standard input")
+    emit.add_argument("name", nargs="?", help="the metric's name")
+    emit.add_argument("value", nargs="?", help="its value, a timing in milliseconds")
+    emit.add_argument("--type", choices=("gauge", "counter", "timing"), default="gauge", help="default: %(default)s")
+    add("setup", _setup, "set the machine up as the settings ask, and report; exit with 1 if a setting is not in force")
+    return parser
+
+
+def _settings(chosen: argparse.Namespace) -> Settings:
+    return load_settings(chosen.settings or _places(chosen).file(names.SETTINGS_FILE))
+
+
+def _places(chosen: argparse.Namespace) -> Places:
+    return Places(chosen.root)
+
+
+def _run(chosen: argparse.Namespace) -> int:
+    from . import composition
+
+    try:
+        composition.run(_settings(chosen), _places(chosen))
+    except composition.AlreadyRunning as error:
+        print(f"accelerated-node: {error}", file=sys.stderr)
+        return FAILED
+    return OK
+
+
+def _status(chosen: argparse.Namespace) -> int:
+    path = _places(chosen).file(names.STATUS_FILE)
+    text = read_text(path)
+    if text is None:
+        print(f"accelerated-node: there is no {path}: no program has read anything yet", file=sys.stderr)
+        return NOT_RUNNING
+    last = status.parse(text)
+    _show([text] if chosen.json else status.describe(last, time.time()))
+    return FAILED if last.get("problems") else OK
+
+
+def _read(chosen: argparse.Namespace) -> int:
+    from . import composition
+    from .readers import reader_of
+    from .stuck import Stuck
+    from .tool import Tools
+
+    settings = _settings(chosen)
+    tools = Tools(Stuck(), time.monotonic)
+    answer = composition.read_accelerators(settings, reader_of(settings.kind), tools, None)
+    devices = status.devices_of(answer)
+    if chosen.json:
+        failure = {} if isinstance(answer, Reading) else {"cause": answer.cause, "reason": answer.reason}
+        _show([json.dumps({"devices": devices, **failure})])
+    elif isinstance(answer, Reading):
+        _show(status.describe_devices(devices))
+    else:
+        _show([f"no reading, {answer.cause}: {answer.reason}"])
+    return OK if isinstance(answer, Reading) else FAILED
+
+
+def _busy(chosen: argparse.Namespace) -> int:
+    from .busy import run_busy
+
+    if not chosen.argv:
+        print("accelerated-node busy: a command must be given; write it as: busy -- COMMAND", file=sys.stderr)
+        return USAGE
+    return run_busy(chosen.argv, chosen.name, _places(chosen).file(names.BUSY_DIRECTORY))
+
+
+def _emit(chosen: argparse.Namespace) -> int:
+    from .emit import emit_stream, emit_value
+    from .statsd import connect
+
+    if chosen.name is not None and chosen.value is None:
+        print("accelerated-node emit: a value must be given with the name", file=sys.stderr)
+        return USAGE
+    sender = connect(_statsd_address(chosen))
+    try:
+        if chosen.name is None:
+            return emit_stream(sys.stdin.buffer, sender.send, sys.stderr)
+        return emit_value(chosen.name, chosen.value, chosen.type, sender.send, sys.stderr)
+    finally:
+        sender.close()
+
+
+def _statsd_address(chosen: argparse.Namespace) -> tuple[str, int]:
+    """Return where the agent listens. What an application emits needs no settings file, as in a container."""
+    path = chosen.settings or _places(chosen).file(names.SETTINGS_FILE)
+    return load_settings(path).statsd if path.exists() else Settings("any").statsd
+
+
+def _setup(chosen: argparse.Namespace) -> int:
+    from . import composition, setup
+    from .stuck import Stuck
+    from .tool import Tools
+
+    settings = _settings(chosen)
+    machine = setup.Machine(Tools(Stuck(), time.monotonic), composition.instance_type(), chosen.root)
+    outcomes = setup.run(settings.setup, machine)
+    _show(f"{name}: {'ok' if outcome.ok else 'NOT IN FORCE'}, {outcome.detail}" for name, outcome in outcomes.items())
+    return OK if all(outcome.ok for outcome in outcomes.values()) else FAILED
+
+
+def _show(lines: Sequence[str] | Iterator[str]) -> None:
+    for line in lines:
+        print(line)

@@ -1,0 +1,199 @@
+"""The kernel's log: lines that tell of a faulty accelerator are kept in a file of their own and passed on.
+
+Each record is passed on once, also if the program is started again, and only if it is newer than the program's first
+start since the machine booted (field cases 16 and 44).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from pathlib import Path
+
+from . import names
+
+KERNEL_LOG = Path("/dev/kmsg")
+BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+STATE_FILE = f"{names.STATE_DIRECTORY}/kernel-log.json"
+
+LOG_LIMIT_BYTES = 1024 * 1024
+"""From this size on the fault log becomes the old fault log, of which there is one."""
+
+# The kernel refuses to write a record into a smaller buffer; it makes none of more than 8 KiB (printk).
+_RECORD_BYTES = 16 * 1024
+# Far more than the kernel's ring holds: what comes faster than it is read must not keep the program for ever.
+_MOST_RECORDS = 100_000
+_MOST_FAULTS = 1000
+# Documentation/ABI/testing/dev-kmsg: "priority,sequence,microseconds,flags[,...];text", then lines that begin with a
+# space and hold properties of the device. The kernel itself escapes whatever is not printable ASCII.
+_RECORD = re.compile(r"([0-9]{1,10}),([0-9]{1,20}),([0-9]{1,20}),[^;\n]*;([^\n]*)")
+# A priority is 8 * facility + level (syslog(2)). Facility 0 is the kernel's; it lets no program write records of it.
+_LEVELS = 8
+
+Read = Callable[[], bytes]
+"""Returns the next record; raises BlockingIOError if there is none yet, BrokenPipeError if some were overwritten."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """A line of the kernel log. `microseconds` count from the boot; `sequence` numbers the records of a boot."""
+
+    priority: int
+    sequence: int
+    microseconds: int
+    text: str
+
+    @property
+    def is_the_kernels(self) -> bool:
+        """Whether the kernel wrote it, not a program through /dev/kmsg."""
+        return self.priority < _LEVELS
+
+
+@dataclass(frozen=True)
+class FaultLine:
+    """A line that tells of a fault. `when` is UTC, of the first if the same line came several `times`."""
+
+    when: str
+    text: str
+    times: int = 1
+
+    def __str__(self) -> str:
+        """Write it as the fault log has it."""
+        return f"{self.when} {self.text}" + (f" ({self.times} times)" if self.times > 1 else "")
+
+
+@dataclass(frozen=True)
+class News:
+    """What is new since the last look: lines that tell of faults, and what kept the program from seeing or keeping."""
+
+    faults: tuple[FaultLine, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+def parse_record(data: bytes) -> Record | None:
+    """Return the record, or None if it is none, whatever the bytes."""
+    found = _RECORD.match(data.decode("ascii", "backslashreplace"))
+    return Record(int(found[1]), int(found[2]), int(found[3]), found[4].strip()) if found else None
+
+
+def open_kernel_log(path: Path = KERNEL_LOG) -> Read:
+    """Open the kernel's log, from its oldest record on. Raises OSError if it cannot be read."""
+    file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    return lambda: os.read(file, _RECORD_BYTES)
+
+
+class KernelLog:
+    """Follows the kernel's log for lines that match one of the patterns.
+
+    `boot_id` tells one boot of the machine from another. What was passed on is remembered in the file `state`.
+    """
+
+    def __init__(
+        self,
+        read: Read,
+        patterns: Sequence[str],
+        boot_id: str,
+        state: Path = Path(STATE_FILE),
+        log: Path = Path(names.FAULT_LOG),
+    ) -> None:
+        self._read = read
+        self._patterns = tuple(re.compile(pattern) for pattern in patterns)
+        self._boot_id = boot_id
+        self._state = state
+        self._log = log
+        self._last: int | None = None
+        # A dictionary for its order: the same problem many times over is one.
+        self._problems: dict[str, None] = {}
+        self._recall()
+
+    def look(self, now: float, uptime: float) -> News:
+        """Read what is new and keep the faults in it. `now` is seconds since the epoch, `uptime` since the boot.
+
+        To be called at the start as well: the first look of a boot only marks where the program came in.
+        """
+        first = self._last is None
+        faults = self._new_faults(pass_on=not first, boot_time=now - uptime, now=now)
+        # Before the faults are kept: what ends the program in between must not bring them twice.
+        self._attempt("remember the last line of the kernel log", self._remember)
+        if faults:
+            self._attempt("keep lines that tell of faults", lambda: self._append(faults))
+        problems = tuple(self._problems)
+        self._problems.clear()
+        return News(faults, problems)
+
+    def _new_faults(self, pass_on: bool, boot_time: float, now: float) -> tuple[FaultLine, ...]:
+        faults: dict[str, FaultLine] = {}
+        for record in self._new_records():
+            if not pass_on or not self._is_fault(record):
+                continue
+            text = record.text
+            if text in faults:
+                faults[text] = replace(faults[text], times=faults[text].times + 1)
+            elif len(faults) < _MOST_FAULTS:
+                faults[text] = FaultLine(_utc(min(boot_time + record.microseconds / 1e6, now)), text)
+            else:
+                self._tell(f"more than {_MOST_FAULTS} lines at once tell of faults: the rest is left out")
+        return tuple(faults.values())
+
+    def _new_records(self) -> Iterator[Record]:
+        """Yield the records after the last, which moves on, until there is none."""
+        self._last = -1 if self._last is None else self._last
+        for _ in range(_MOST_RECORDS):
+            try:
+                record = parse_record(self._read())
+            except BlockingIOError:
+                return
+            except BrokenPipeError:
+                self._tell("lines of the kernel log were overwritten before they could be read")
+                continue
+            except OSError as problem:
+                self._tell(f"the kernel log cannot be read: {problem}")
+                return
+            if record and record.sequence > self._last:
+                self._last = record.sequence
+                yield record
+
+    def _is_fault(self, record: Record) -> bool:
+        return record.is_the_kernels and any(pattern.search(record.text) for pattern in self._patterns)
+
+    def _recall(self) -> None:
+        """Take up where an earlier run in this boot stopped; without anything sensible this is the first."""
+        try:
+            state = json.loads(self._state.read_text(encoding="utf-8"))
+            sequence = state["sequence"] if state["boot"] == self._boot_id else None
+        except FileNotFoundError:
+            return
+        except (OSError, ValueError, RecursionError, TypeError, KeyError) as problem:
+            self._tell(f"{self._state} makes no sense, lines up to now are taken as old: {problem!r}")
+            return
+        if isinstance(sequence, int) and not isinstance(sequence, bool):
+            self._last = sequence
+
+    def _remember(self) -> None:
+        new = self._state.with_suffix(".new")
+        new.write_text(json.dumps({"boot": self._boot_id, "sequence": self._last}), encoding="utf-8")
+        new.replace(self._state)
+
+    def _append(self, faults: Sequence[FaultLine]) -> None:
+        self._log.parent.mkdir(parents=True, exist_ok=True)
+        if self._log.exists() and self._log.stat().st_size >= LOG_LIMIT_BYTES:
+            self._log.replace(self._log.with_name(f"{self._log.name}.1"))
+        with self._log.open("a", encoding="utf-8") as file:
+            file.writelines(f"{fault}\n" for fault in faults)
+
+    def _tell(self, problem: str) -> None:
+        self._problems[problem] = None
+
+    def _attempt(self, what: str, action: Callable[[], None]) -> None:
+        try:
+            action()
+        except OSError as problem:
+            self._tell(f"cannot {what}: {problem}")
+
+
+def _utc(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,74 @@
+"""The last reading, as the program leaves it for people: a file, and a text that is made of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+
+from .events import utc
+from .readings import Answer, Device, Reading
+from .statsd import Metric
+
+_FIGURES = (
+    ("utilization", "utilization", " %"),
+    ("transfers", "transfers", ""),
+    ("memory_used_mib", "memory", " MiB"),
+    ("power_watts", "power", " W"),
+    ("temperature_celsius", "temperature", " °C"),
+)
+
+
+def devices_of(answer: Answer) -> list[dict[str, object]]:
+    """Return the devices as plain data, without what is not known."""
+    devices: Sequence[Device] = answer.devices if isinstance(answer, Reading) else ()
+    return [{key: value for key, value in asdict(device).items() if value is not None} for device in devices]
+
+
+def document(
+    kind: str, now: float, answer: Answer, metrics: Sequence[Metric], problems: Mapping[str, str]
+) -> dict[str, object]:
+    """Describe a reading. `now` is in epoch seconds; `metrics` are those of the instance and its devices."""
+    return {
+        "time": utc(now),
+        "epoch_seconds": now,
+        "kind": kind,
+        "answer": "reading" if isinstance(answer, Reading) else answer.cause,
+        "reason": None if isinstance(answer, Reading) else answer.reason,
+        "devices": devices_of(answer),
+        "metrics": {metric.name: metric.value for metric in metrics if metric.index is None},
+        "problems": dict(problems),
+    }
+
+
+def parse(text: str) -> dict[str, object]:
+    """Read a status file; raise ValueError if it is none."""
+    try:
+        status = json.loads(text)
+    except RecursionError as error:
+        raise ValueError("the status is nested too deeply") from error
+    if not isinstance(status, dict) or not isinstance(status.get("epoch_seconds"), (int, float)):
+        raise ValueError("the status must be an object with a time")
+    return status
+
+
+def describe_devices(devices: object) -> Iterator[str]:
+    """Write a line for each device."""
+    for device in devices if isinstance(devices, list) else ():
+        figures = [f"{label} {device[key]:g}{unit}" for key, label, unit in _FIGURES if key in device]
+        fault = [str(device["fault"])] if "fault" in device else []
+        yield f"  {device['index']}: {', '.join(figures + fault)}"
+
+
+def describe(status: Mapping[str, object], now: float) -> Iterator[str]:
+    """Write the status for people, line by line."""
+    age = now - float(str(status["epoch_seconds"]))
+    yield f"{status.get('kind')}: read {age:.0f} s ago ({status.get('time')})"
+    if status.get("reason"):
+        yield f"no reading, {status.get('answer')}: {status['reason']}"
+    yield from describe_devices(status.get("devices"))
+    for title in ("metrics", "problems"):
+        values = status.get(title)
+        if isinstance(values, dict) and values:
+            yield f"{title}:"
+            yield from (f"  {name} {value}" for name, value in values.items())

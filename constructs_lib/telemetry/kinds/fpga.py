@@ -1,0 +1,29 @@
+"""Xilinx FPGAs, read with ``fpga-describe-local-image``.
+
+- Figures: aws-fpga repository, branch f2, SDK documentation (January 2025). There is no percentage: transfers over the
+  bus and to the card's memory, since the reading before, stand for use.
+- Idle: no transfer at all between two readings.
+- Unknown: how busy the logic is. Work that moves nothing that is counted looks idle: let it hold a busy mark.
+- Faults: the tool's own status of a slot, and lines of the kernel log from the driver.
+- Images: the tool comes with the SDK, and AWS publishes no parameter that is known to name an image with it (September
+  2026).
+"""
+
+from __future__ import annotations
+
+from constructs_lib.node.names import MEASUREMENT_PREFIX, POWER, TRANSFERS
+from constructs_lib.telemetry.kinds.description import AcceleratorKind, Measurement
+
+KIND = AcceleratorKind(
+    name="fpga",
+    title="FPGA",
+    metric_prefix=MEASUREMENT_PREFIX,
+    use=TRANSFERS,
+    power=POWER,
+    idle_below=1.0,
+    measurements=(
+        Measurement(TRANSFERS, "transfers", standard=True),
+        Measurement(POWER, "W", maximum=5000, standard=True),
+    ),
+    driver_probe=("fpga-describe-local-image-slots",),
+)

@@ -1,0 +1,30 @@
+"""Qualcomm AI 100, read with ``qaic-util -q``.
+
+- Figures: Qualcomm Cloud AI documentation, "qaic-util". The share of a card's processors that a workload has been
+  given stands for its use: the tool has no percentage of time.
+- Idle: no processor is given away, which is 0 percent.
+- Unknown: how busy a processor is that has been given to a workload.
+- Faults: lines of the kernel log from the driver ``qaic``.
+- Images: AWS publishes no parameter that is known to name an image with this tool (September 2026).
+"""
+
+from __future__ import annotations
+
+from constructs_lib.node.names import MEASUREMENT_PREFIX, MEMORY_USED, POWER, TEMPERATURE, UTILIZATION
+from constructs_lib.telemetry.kinds.description import AcceleratorKind, Measurement
+
+KIND = AcceleratorKind(
+    name="qualcomm",
+    title="Qualcomm AI 100",
+    metric_prefix=MEASUREMENT_PREFIX,
+    use=UTILIZATION,
+    memory=MEMORY_USED,
+    power=POWER,
+    measurements=(
+        Measurement(UTILIZATION, "%", maximum=100, standard=True),
+        Measurement(MEMORY_USED, "MiB", standard=True),
+        Measurement(POWER, "W", maximum=5000, standard=True),
+        Measurement(TEMPERATURE, "°C", minimum=-50, maximum=200, standard=True),
+    ),
+    driver_probe=("/opt/qti-aic/tools/qaic-util", "-q"),
+)

@@ -1,0 +1,49 @@
+"""What one instance is doing in one minute, and what its tools say about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Load:
+    """What one instance is doing in one minute.
+
+    ``accelerators`` holds the use of each: percent, or transfers since the reading before for kinds that only count
+    them. None in it is one that does not answer; None in place of it is a tool that gives nothing, because it hangs,
+    fails or is missing. ``mig`` is an accelerator in slices: its tool answers, and says nothing about its use.
+    ``driver`` False means that the driver has not answered while the instance booted. ``busy_marks`` and ``logins`` are
+    None while the node program cannot count them; ``session`` is one through Session Manager, a login too.
+    ``node_program`` and ``agent`` False mean that they do not run; without the agent nothing at all is published.
+    """
+
+    accelerators: Sequence[float | None] | None = (0.0,)
+    cpu: float = 1.0
+    memory: float = 0.0
+    working: bool | None = None
+    session: bool = False
+    logins: int | None = 0
+    busy_marks: int | None = 0
+    mig: bool = False
+    driver: bool = True
+    node_program: bool = True
+    agent: bool = True
+    other: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def occupied(self) -> bool:
+        """Return whether a person is on the machine."""
+        return self.session or bool(self.logins)
+
+    @property
+    def busiest(self) -> float:
+        """Return the use of the busiest accelerator that answers."""
+        return max((use for use in self.accelerators or () if use is not None), default=0.0)
+
+    @property
+    def busy(self) -> bool:
+        """Return whether ending the instance now would lose work or throw a person out."""
+        if self.working is not None:
+            return self.working or self.occupied
+        return self.occupied or bool(self.busy_marks) or self.cpu >= 50 or self.busiest >= 5

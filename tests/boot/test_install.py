@@ -1,0 +1,256 @@
+"""The installer, the command that it makes and the units, run and checked with the tools of this machine."""
+
+from __future__ import annotations
+
+import configparser
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+
+from constructs_lib.node import names
+from tests.boot.machines import BASH, NODE
+
+UNITS = NODE / "units"
+SETUP, PROGRAM, TARGET = "accelerated-setup.service", "accelerated-node.service", "accelerated-fleet.target"
+AGENT = "amazon-cloudwatch-agent.service"
+DROP_IN = f"{AGENT}.d/accelerated-fleet.conf"
+LIBRARY = "opt/accelerated-node/lib/accelerated_node"
+LAUNCHER = "usr/local/bin/accelerated-node"
+
+
+def install(source: Path, root: Path) -> list[str]:
+    """Run the installer and return what it told systemd."""
+    stubs, record = root / "stubs", root / "record"
+    stubs.mkdir(exist_ok=True)
+    record.write_text("")
+    systemctl = stubs / "systemctl"
+    # What is enabled must be there before, and be known to systemd after.
+    systemctl.write_text(
+        f'#!{BASH}\necho "$* $(ls "$DESTDIR/etc/systemd/system" | wc -l)" >>{shlex.quote(str(record))}\n'
+    )
+    systemctl.chmod(0o755)
+    environment = {"PATH": f"{stubs}:{os.environ['PATH']}", "DESTDIR": str(root / "machine")}
+    done = subprocess.run(
+        [BASH, str(source / "install.sh")], env=environment, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    return record.read_text().splitlines()
+
+
+@pytest.fixture(scope="module")
+def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The asset as an instance unpacks it: without modes, by the same command as in the boot script."""
+    place = tmp_path_factory.mktemp("asset")
+    with ZipFile(place / "program.zip", "w") as archive:
+        for path in sorted(NODE.rglob("*")):
+            if path.is_file() and path.suffix != ".pyc":
+                archive.write(path, path.relative_to(NODE))
+    unpack = [sys.executable, "-m", "zipfile", "-e", str(place / "program.zip"), str(place / "program")]
+    subprocess.run(unpack, check=True, umask=0o077)
+    return place / "program"
+
+
+@pytest.fixture
+def machine(unpacked: Path, tmp_path: Path) -> Path:
+    install(unpacked, tmp_path)
+    return tmp_path / "machine"
+
+
+def test_everything_is_where_it_belongs(machine: Path) -> None:
+    outside = {str(path.relative_to(machine)) for path in machine.rglob("*") if path.is_file()}
+    outside = {path for path in outside if not path.startswith(LIBRARY)}
+    assert outside == {LAUNCHER, *(f"etc/systemd/system/{name}" for name in (SETUP, PROGRAM, TARGET, DROP_IN))}
+    assert (machine / LIBRARY / "__main__.py").is_file()
+    assert (machine / LIBRARY / "units" / "driver.sh").is_file()
+
+
+def test_case_79_one_reload_after_all_changes(unpacked: Path, tmp_path: Path) -> None:
+    assert install(unpacked, tmp_path) == [
+        f"--no-reload enable {SETUP} {PROGRAM} {TARGET} 4",
+        "daemon-reload 4",
+    ]
+
+
+def test_others_may_read_it_whatever_the_mask_was(machine: Path) -> None:
+    for path in (machine / "opt" / "accelerated-node").rglob("*"):
+        assert path.stat().st_mode & 0o044 == 0o044, path
+    assert (machine / LAUNCHER).stat().st_mode & 0o777 == 0o755
+
+
+def test_a_second_run_leaves_the_same_and_nothing_of_an_older_version(unpacked: Path, tmp_path: Path) -> None:
+    install(unpacked, tmp_path)
+    first = contents(tmp_path / "machine")
+    (tmp_path / "machine" / LIBRARY / "left_over.py").write_text("")
+    (tmp_path / "machine" / LIBRARY / "cli.py").write_text("broken")
+    install(unpacked, tmp_path)
+    assert contents(tmp_path / "machine") == first
+
+
+def contents(machine: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(machine)): path.read_bytes() for path in machine.rglob("*") if path.is_file()}
+
+
+def test_a_directory_with_spaces_and_quotes(unpacked: Path, tmp_path: Path) -> None:
+    root = tmp_path / "it's a $HOME"
+    root.mkdir()
+    shutil.copytree(unpacked, root / "program")
+    install(root / "program", root)
+    assert (root / "machine" / LAUNCHER).is_file()
+
+
+def launch(machine: Path, *arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Call the command as on an instance, its library being in the directory that stands for it."""
+    launcher = machine / LAUNCHER
+    moved = launcher.with_name("moved")
+    moved.write_text(launcher.read_text().replace("/opt/accelerated-node", f"{machine}/opt/accelerated-node"))
+    command = ["/bin/sh", str(moved), *arguments]
+    return subprocess.run(
+        command, cwd=cwd, env={"PATH": os.environ["PATH"], **environment}, capture_output=True, text=True, check=False
+    )
+
+
+def test_the_command_runs_the_program(machine: Path, tmp_path: Path) -> None:
+    helped = launch(machine, "--help", cwd=tmp_path)
+    assert (helped.returncode, helped.stderr) == (0, "")
+    assert "accelerated-node" in helped.stdout
+
+
+def test_the_command_takes_no_module_from_where_it_is_called(machine: Path, tmp_path: Path) -> None:
+    for name in ("json", "argparse", "signal", "accelerated_node"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('taken from the wrong place')\n")
+    helped = launch(machine, "--help", cwd=tmp_path, PYTHONPATH=str(tmp_path))
+    assert (helped.returncode, helped.stderr) == (0, "")
+
+
+def test_a_program_that_the_command_starts_keeps_pythons_variables(machine: Path, tmp_path: Path) -> None:
+    show = 'echo "[$PYTHONPATH]"'
+    shown = launch(machine, "--root", str(tmp_path), "busy", "--", "sh", "-c", show, cwd=tmp_path, PYTHONPATH="mine")
+    assert shown.stdout == "[mine]\n"
+    assert shown.returncode == 0
+
+
+def test_the_command_leaves_no_byte_code(machine: Path, tmp_path: Path) -> None:
+    launch(machine, "--help", cwd=tmp_path)
+    assert list((machine / LIBRARY).rglob("*.pyc")) == []
+
+
+# --- units ---------------------------------------------------------------------------------------------------------
+
+
+def unit(name: str) -> dict[str, list[str]]:
+    """The assignments of a unit file, a key's values in order."""
+    file = UNITS / ("amazon-cloudwatch-agent.conf" if name == AGENT else name)
+    assignments: dict[str, list[str]] = {}
+    for line in file.read_text().splitlines():
+        if line and line[0] not in "#[":
+            key, _, value = line.partition("=")
+            assignments.setdefault(key, []).append(value)
+    return assignments
+
+
+def words(name: str, key: str) -> set[str]:
+    return {word for value in unit(name).get(key, []) for word in value.split()}
+
+
+@pytest.mark.parametrize("name", [SETUP, PROGRAM, TARGET])
+def test_every_unit_starts_with_the_machine(name: str) -> None:
+    """After a restart no user data runs: what is enabled is all there is."""
+    assert words(name, "WantedBy") == {"multi-user.target"}
+
+
+def test_order_after_a_restart() -> None:
+    """Driver and settings, agent, program, and then whoever comes after the target."""
+    assert words(AGENT, "After") == {SETUP}
+    assert words(PROGRAM, "After") == {SETUP, AGENT}
+    assert words(TARGET, "After") == {SETUP, AGENT, PROGRAM}
+    assert words(AGENT, "Wants") == words(PROGRAM, "Wants") == {SETUP}
+    assert words(TARGET, "Wants") == {SETUP, PROGRAM}
+
+
+@pytest.mark.parametrize("name", [SETUP, PROGRAM, TARGET, AGENT])
+def test_nothing_waits_for_what_waits_for_the_user_data(name: str) -> None:
+    """The user data starts the units and waits for them, and cloud-init's targets wait for the user data."""
+    late = {"multi-user.target", "cloud-final.service", "cloud-init.target", "graphical.target", "default.target"}
+    assert not words(name, "After") & late
+    assert not unit(name).keys() & {"Requires", "Requisite", "BindsTo", "PartOf"}
+
+
+def test_the_setup_waits_for_the_driver_as_the_boot_script_does() -> None:
+    start = unit(SETUP)["ExecStart"]
+    assert "accelerated_fleet_wait_for_driver" in start[0]
+    assert f"/{LIBRARY}/units/driver.sh" in start[0]
+    assert start[1] == "-/usr/local/bin/accelerated-node setup"
+    # A hyphen: what fails does not fail the unit.
+    assert start[0].startswith("-/bin/bash -c ")
+    assert unit(SETUP)["EnvironmentFile"] == [f"-{names.SETTINGS_FILE.rpartition('/')[0]}/driver.env"]
+    assert unit(SETUP)["Type"] == ["oneshot"]
+    assert unit(SETUP)["RemainAfterExit"] == ["yes"]
+    assert "TimeoutStartSec" in unit(SETUP)
+
+
+def test_what_the_setup_mounts_is_seen_by_everybody() -> None:
+    """Any of these would give the unit a file system name space of its own."""
+    hardening = (
+        "Private",
+        "Protect",
+        "ReadOnly",
+        "ReadWrite",
+        "Inaccessible",
+        "Bind",
+        "TemporaryFileSystem",
+        "Dynamic",
+    )
+    assert [key for key in unit(SETUP) if key.startswith(hardening)] == []
+
+
+def test_the_program_is_restarted_however_often_it_ends() -> None:
+    service = unit(PROGRAM)
+    assert service["Type"] == ["notify"]
+    assert service["Restart"] == ["always"]
+    assert service["RestartSec"] == ["5"]
+    assert service["StartLimitIntervalSec"] == ["0"]
+    assert "WatchdogSec" in service
+    assert service["MemoryMax"] == ["200M"]
+    assert service["ExecStart"] == ["/usr/local/bin/accelerated-node run"]
+
+
+def test_the_driver_script_and_the_program_speak_of_the_same_files() -> None:
+    text = (UNITS / "driver.sh").read_text()
+    assert f"state={names.STATE_DIRECTORY} " in text
+    assert f"{names.STATE_DIRECTORY}/driver-ready" == names.DRIVER_READY
+
+
+def verified(place: Path) -> str:
+    """What systemd says about the units, the command and the agent being replaced by something that is here."""
+    for name in (SETUP, PROGRAM, TARGET):
+        text = (UNITS / name).read_text().replace(f"/{LAUNCHER}", "/bin/true")
+        (place / name).write_text(text)
+    (place / AGENT).write_text("[Unit]\nAfter=network.target\n[Service]\nExecStart=/bin/true\n")
+    (place / DROP_IN).parent.mkdir()
+    shutil.copy(UNITS / "amazon-cloudwatch-agent.conf", place / DROP_IN)
+    checked = subprocess.run(
+        ["systemd-analyze", "verify", *(str(place / name) for name in (SETUP, PROGRAM, TARGET, AGENT))],
+        env={**os.environ, "SYSTEMD_UNIT_PATH": f"{place}:"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return f"{checked.returncode} {checked.stdout}{checked.stderr}".strip()
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd-analyze is not on this machine")
+def test_systemd_has_nothing_to_say_about_the_units(tmp_path: Path) -> None:
+    assert verified(tmp_path) == "0"
+
+
+def test_unit_files_are_well_formed() -> None:
+    for path in UNITS.glob("*.service"):
+        parser = configparser.ConfigParser(strict=False, interpolation=None)
+        parser.read(path)
+        assert set(parser.sections()) == {"Unit", "Service", "Install"}

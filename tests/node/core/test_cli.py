@@ -1,0 +1,236 @@
+"""The command line: what it prints, and its exit status."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from constructs_lib.node import busy, composition, emit, names, readers, setup, status
+from constructs_lib.node.cli import main
+from constructs_lib.node.readings import Answer, Command, Device, NoReading, Output, Reading
+from constructs_lib.node.statsd import Metric
+
+READING = Reading((Device(0, 50.0, None, 1024.0, 2048.0, 70.25, 41.0), Device(1, fault="GPU is lost")))
+
+
+class Echo:
+    """A reader whose tool is `sh`."""
+
+    FAULT_LINES = ()
+
+    def __init__(self, script: str, answer: Answer = READING) -> None:
+        self.script = script
+        self.answer = answer
+
+    def commands(self, expected: int) -> tuple[Command, ...]:
+        return (Command(("sh", "-c", self.script)),)
+
+    def parse(self, outputs: Sequence[Output]) -> Answer:
+        assert outputs[0].stdout == "hello\n"
+        return self.answer
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    write(tmp_path, names.SETTINGS_FILE, {"kind": "nvidia", "setup": {"huge_pages": 2}})
+    return tmp_path
+
+
+def write(root: Path, name: str, document: object) -> None:
+    path = root / name.lstrip("/")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(document))
+
+
+def use_reader(monkeypatch: pytest.MonkeyPatch, reader: Echo) -> None:
+    monkeypatch.setattr(readers, "reader_of", lambda kind: reader)
+
+
+class TestStatus:
+    @staticmethod
+    def leave(root: Path, answer: Answer = READING, problems: dict[str, str] | None = None) -> None:
+        metrics = (Metric("node_heartbeat", 1), Metric("accelerator_power", 5, index=0))
+        write(root, names.STATUS_FILE, status.document("nvidia", 1_796_040_000.0, answer, metrics, problems or {}))
+
+    @pytest.fixture(autouse=True)
+    def _later(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("time.time", lambda: 1_796_040_042.0)
+
+    def test_it_is_for_people(self, root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.leave(root)
+        assert main(["--root", str(root), "status"]) == 0
+        assert capsys.readouterr().out.splitlines() == [
+            "nvidia: read 42 s ago (2026-11-30T12:00:00+00:00)",
+            "  0: utilization 50 %, memory 1024 MiB, power 70.25 W, temperature 41 °C",
+            "  1: GPU is lost",
+            "metrics:",
+            "  node_heartbeat 1",
+        ]
+
+    def test_it_is_for_programs(self, root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.leave(root)
+        assert main(["--root", str(root), "status", "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["metrics"] == {"node_heartbeat": 1}
+
+    def test_problems_are_an_exit_status(self, root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.leave(root, NoReading("hung", "no answer within 10 s"), {"accelerators": "hung"})
+        assert main(["--root", str(root), "status"]) == 1
+        out = capsys.readouterr().out
+        assert "no reading, hung: no answer within 10 s" in out
+        assert out.endswith("problems:\n  accelerators hung\n")
+
+    def test_no_program_is_one_too(self, root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["--root", str(root), "status"]) == 3
+        assert "no program has read anything yet" in capsys.readouterr().err
+
+    @pytest.mark.parametrize("document", [[], {}, {"epoch_seconds": "now"}, None])
+    def test_garbage_is_refused(self, root: Path, document: object, capsys: pytest.CaptureFixture[str]) -> None:
+        write(root, names.STATUS_FILE, document)
+        assert main(["--root", str(root), "status"]) == 1
+        assert capsys.readouterr().err.startswith("accelerated-node: ")
+
+
+class TestRead:
+    def test_a_reading(self, root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        use_reader(monkeypatch, Echo("echo hello"))
+        assert main(["--root", str(root), "read"]) == 0
+        assert capsys.readouterr().out.startswith("  0: utilization 50 %,")
+        assert main(["--root", str(root), "read", "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["devices"][1] == {
+            "index": 1,
+            "fault": "GPU is lost",
+            "use_unknown_by_design": False,
+        }
+
+    def test_none(self, root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        use_reader(monkeypatch, Echo("echo hello", NoReading("unreadable", "garbage")))
+        assert main(["--root", str(root), "read"]) == 1
+        assert capsys.readouterr().out == "no reading, unreadable: garbage\n"
+        assert main(["--root", str(root), "read", "--json"]) == 1
+        assert json.loads(capsys.readouterr().out) == {"devices": [], "cause": "unreadable", "reason": "garbage"}
+
+
+class TestSettings:
+    def test_a_file_of_ones_own(self, root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["--settings", str(tmp_path / "mine.json"), "read"]) == 1
+        assert f"{tmp_path}/mine.json: the settings cannot be read" in capsys.readouterr().err
+
+    def test_a_kind_without_a_reader(self, root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        write(root, names.SETTINGS_FILE, {"kind": "abacus"})
+        for command in ("read", "run"):
+            assert main(["--root", str(root), command]) == 1
+            assert "'abacus'" in capsys.readouterr().err
+
+
+class TestBusy:
+    @pytest.fixture
+    def calls(self, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+        calls: list[Any] = []
+
+        def run_busy(command: Sequence[str], name: str | None, directory: Path) -> int:
+            calls.append((list(command), name, directory))
+            return 130
+
+        monkeypatch.setattr(busy, "run_busy", run_busy)
+        return calls
+
+    def test_the_command_is_taken_as_it_is(self, calls: list[Any]) -> None:
+        assert main(["busy", "--name", "train", "--", "python3", "--", "-c", "--name", "x"]) == 130
+        assert calls == [(["python3", "--", "-c", "--name", "x"], "train", Path(names.BUSY_DIRECTORY))]
+
+    def test_there_must_be_one(self, calls: list[Any], capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["busy"]) == main(["busy", "--"]) == 2
+        assert calls == []
+        assert "busy -- COMMAND" in capsys.readouterr().err
+
+    @pytest.mark.usefixtures("calls")
+    def test_it_belongs_to_busy_alone(self) -> None:
+        with pytest.raises(SystemExit, match="2"):
+            main(["status", "--", "sleep"])
+
+
+class TestEmit:
+    @pytest.fixture
+    def sent(self, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+        sent: list[Any] = []
+
+        class Agent:
+            def __init__(self, address: tuple[str, int]) -> None:
+                sent.append(address)
+
+            def send(self, metrics: Sequence[Metric]) -> None:
+                sent.extend(metrics)
+
+            def close(self) -> None:
+                sent.append("closed")
+
+        monkeypatch.setattr("constructs_lib.node.statsd.connect", Agent)
+        return sent
+
+    def test_a_value(self, sent: list[Any]) -> None:
+        assert main(["emit", "queue_wait", "12.5", "--type", "timing"]) == 0
+        assert sent == [("127.0.0.1", 8125), Metric("queue_wait", 12.5, "ms"), "closed"]
+
+    def test_a_value_goes_where_the_settings_say(self, sent: list[Any], root: Path) -> None:
+        write(root, names.SETTINGS_FILE, {"kind": "nvidia", "statsd": "127.0.0.1:9125"})
+        assert main(["--root", str(root), "emit", "queue_wait", "1"]) == 0
+        assert sent[0] == ("127.0.0.1", 9125)
+
+    def test_a_name_without_a_value(self, sent: list[Any], capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["emit", "queue_wait"]) == 2
+        assert "value must be given" in capsys.readouterr().err
+        assert sent == []
+
+    def test_lines(self, sent: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+        seen: list[object] = []
+        monkeypatch.setattr(emit, "emit_stream", lambda stream, send, errors: seen.append(stream) or 1)
+        assert main(["emit"]) == 1
+        assert seen == [sys.stdin.buffer]
+
+
+class TestSetup:
+    @pytest.mark.parametrize(("ok", "exit_status", "word"), [(True, 0, "ok"), (False, 1, "NOT IN FORCE")])
+    def test_it_says_what_is_in_force(
+        self,
+        root: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
+        ok: bool,
+        exit_status: int,
+        word: str,
+    ) -> None:
+        asked: list[Any] = []
+
+        def run(settings: object, machine: setup.Machine) -> dict[str, setup.Outcome]:
+            asked.append((settings, machine.instance_type, machine.root))
+            return {"huge_pages": setup.Outcome(ok, "2 pages of 2 MiB")}
+
+        monkeypatch.setattr(setup, "run", run)
+        monkeypatch.setattr(composition, "instance_type", lambda: "g6.xlarge")
+        assert main(["--root", str(root), "setup"]) == exit_status
+        assert capsys.readouterr().out == f"huge_pages: {word}, 2 pages of 2 MiB\n"
+        assert asked[0][0].asked == ("huge_pages",)
+        assert asked[0][1:] == ("g6.xlarge", root)
+
+
+def test_a_reader_of_the_output_that_has_gone_is_no_traceback(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Gone:
+        def write(self, text: str) -> int:
+            raise BrokenPipeError
+
+        def flush(self) -> None:
+            pass
+
+    TestStatus.leave(root)
+    monkeypatch.setattr(sys, "stdout", Gone())
+    assert main(["--root", str(root), "status"]) == 1
+
+
+def test_a_command_must_be_given() -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main([])

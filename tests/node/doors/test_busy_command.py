@@ -1,0 +1,209 @@
+"""`accelerated-node busy`: a command under a busy mark, run by a process of its own as on an instance."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from constructs_lib.node.busy import count_marks, prepare_directory, read_locks, run_busy
+from tests.node.doors.processes import AS_ON_AN_INSTANCE, started
+
+BUSY = (
+    AS_ON_AN_INSTANCE
+    + """
+from pathlib import Path
+from accelerated_node.busy import run_busy
+sys.exit(run_busy(sys.argv[2:], None, Path(sys.argv[1])))
+"""
+)
+# Signals are blocked until it waits for them, so none comes too early.
+WAITS = """
+import signal, sys
+awaited = {signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1}
+signal.pthread_sigmask(signal.SIG_BLOCK, awaited)
+print("ready", flush=True)
+print(signal.Signals(signal.sigwait(awaited)).name, flush=True)
+sys.exit(7)
+"""
+READS = "import sys; print('ready', flush=True); sys.stdin.read()"
+
+
+@pytest.fixture
+def directory() -> Iterator[Path]:
+    """Not below pytest's own directory, which other users cannot enter."""
+    marks = Path(tempfile.mkdtemp(prefix="busy-"))
+    prepare_directory(marks)
+    yield marks
+    shutil.rmtree(marks)
+
+
+@pytest.fixture
+def told() -> list[str]:
+    return []
+
+
+def _line(process: subprocess.Popen[str]) -> str:
+    assert process.stdout is not None
+    return process.stdout.readline().strip()
+
+
+def test_the_mark_is_held_while_the_command_runs_and_gone_after(directory: Path) -> None:
+    with started("-c", BUSY, str(directory), sys.executable, "-c", READS) as busy:
+        assert _line(busy) == "ready"
+        [mark] = directory.iterdir()
+        locks = read_locks(directory)
+        if locks is not None:  # a kernel that shows them
+            assert count_marks(directory, locks, since=1e12) == 1
+        assert mark.name.startswith(f"{Path(sys.executable).name}-")
+    assert busy.returncode == 0
+    assert list(directory.iterdir()) == []
+
+
+def test_the_work_stays_protected_if_only_the_wrapper_is_killed(directory: Path) -> None:
+    if read_locks(directory) is None:
+        pytest.skip("this machine's kernel does not show locks of the directory's file system")
+
+    with started("-c", BUSY, str(directory), sys.executable, "-c", READS) as busy:
+        assert _line(busy) == "ready"
+        busy.kill()
+        busy.wait()
+        assert count_marks(directory, read_locks(directory), since=1e12) == 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1])
+def test_signals_are_passed_on_and_the_commands_own_status_returned(directory: Path, number: signal.Signals) -> None:
+    with started("-c", BUSY, str(directory), sys.executable, "-c", WAITS) as busy:
+        assert _line(busy) == "ready"
+        busy.send_signal(number)
+        assert _line(busy) == number.name
+    assert busy.returncode == 7
+    assert list(directory.iterdir()) == []
+
+
+def test_a_command_that_a_passed_on_signal_ends_gives_128_and_its_number(directory: Path) -> None:
+    with started("-c", BUSY, str(directory), sys.executable, "-c", READS) as busy:
+        assert _line(busy) == "ready"
+        busy.terminate()
+        busy.wait()
+    assert busy.returncode == 128 + signal.SIGTERM
+    assert list(directory.iterdir()) == []
+
+
+def test_a_key_press_in_the_terminal_reaches_the_command_once(directory: Path) -> None:
+    """The terminal tells the whole foreground group; passed on, the command would be told twice and give up early."""
+    in_terminal = "import fcntl, os, termios; os.setsid(); fcntl.ioctl(0, termios.TIOCSCTTY, 0)\n" + BUSY
+    counts = """
+import signal, sys
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGUSR1})
+print("ready", flush=True)
+print(signal.Signals(signal.sigwait({signal.SIGINT})).name, flush=True)
+signal.sigwait({signal.SIGUSR1})
+sys.exit(signal.SIGINT in signal.sigpending())
+"""
+    master, terminal = os.openpty()
+    command = [sys.executable, "-c", in_terminal, str(directory), sys.executable, "-c", counts]
+    with subprocess.Popen(command, stdin=terminal, stdout=subprocess.PIPE, text=True) as busy:
+        assert _line(busy) == "ready"
+        os.write(master, b"\x03")
+        assert _line(busy) == "SIGINT"
+        # Passed on after the key press's signal would have been: lower numbers are handled first.
+        busy.send_signal(signal.SIGUSR1)
+        assert busy.wait() == 0
+    os.close(master)
+    os.close(terminal)
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="becoming another user needs root")
+def test_a_user_without_rights_can_hold_a_mark(directory: Path) -> None:
+    as_nobody = BUSY.replace("sys.exit", "import os; os.setgroups([]); os.setgid(65534); os.setuid(65534)\nsys.exit")
+
+    with started("-c", as_nobody, str(directory), "/bin/sh", "-c", "echo ready; read line") as busy:
+        assert _line(busy) == "ready"
+        [mark] = directory.iterdir()
+        assert mark.stat().st_uid == 65534
+        assert mark.stat().st_mode & 0o777 == 0o600  # no other user can lock it, or wait for it
+        assert busy.communicate("go on\n")[1] == ""
+    assert busy.returncode == 0
+    assert list(directory.iterdir()) == []
+
+
+def test_the_command_inherits_its_usual_signals(directory: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    status = run_busy(["grep", "-E", "^Sig(Blk|Ign)", "/proc/self/status"], None, directory)
+
+    masks = dict(line.split() for line in capfd.readouterr().out.splitlines())
+    assert status == 0
+    assert int(masks["SigBlk:"], 16) == 0
+    assert int(masks["SigIgn:"], 16) & (1 << (signal.SIGPIPE - 1)) == 0
+
+
+@pytest.mark.parametrize(("command", "status"), [(["true"], 0), (["false"], 1), (["sh", "-c", "kill -9 $$"], 137)])
+def test_the_status_is_the_commands(directory: Path, command: list[str], status: int, told: list[str]) -> None:
+    assert run_busy(command, None, directory, told.append) == status
+    assert told == []
+    assert list(directory.iterdir()) == []
+
+
+def test_a_command_that_does_not_exist_gives_127(directory: Path, told: list[str]) -> None:
+    assert run_busy(["no-such-command-here"], None, directory, told.append) == 127
+    assert "no-such-command-here" in told[0]
+    assert list(directory.iterdir()) == []
+
+
+def test_a_command_that_cannot_be_executed_gives_126(directory: Path, told: list[str], tmp_path: Path) -> None:
+    plain = tmp_path / "plain"
+    plain.write_text("echo")
+
+    assert run_busy([str(plain)], None, directory, told.append) == 126
+    assert run_busy([str(tmp_path)], None, directory, told.append) == 126
+    assert len(told) == 2
+
+
+def test_a_command_runs_without_a_mark_and_it_is_told_loudly(
+    tmp_path: Path, told: list[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert run_busy(["sh", "-c", "echo done; exit 3"], None, tmp_path / "absent", told.append) == 3
+    assert capfd.readouterr().out == "done\n"
+    assert "NO BUSY MARK" in told[0]
+    assert "absent" in told[0]
+
+
+@pytest.mark.parametrize("name", ["../../etc/passwd", "two\nlines", "Ärger 🔥", "", "/", "-n", "x" * 1000])
+def test_no_name_leaves_the_directory(directory: Path, name: str, told: list[str]) -> None:
+    listing = ["sh", "-c", f'test "$(ls -A {directory} | wc -l)" = 1']
+
+    assert run_busy(listing, name, directory, told.append) == 0
+    assert told == []
+
+
+def test_several_of_the_same_name_are_several_marks(directory: Path, told: list[str]) -> None:
+    count = f"exit $(ls -A {directory} | wc -l)"
+    inner = f"{AS_ON_AN_INSTANCE}\nfrom pathlib import Path\nfrom accelerated_node.busy import run_busy\n"
+    inner += f"sys.exit(run_busy(['sh', '-c', {count!r}], 'job', Path({str(directory)!r})))"
+
+    assert run_busy([sys.executable, "-c", inner], "job", directory, told.append) == 2
+
+
+def test_a_mark_that_somebody_removed_is_told_and_the_status_kept(directory: Path, told: list[str]) -> None:
+    assert run_busy(["sh", "-c", f"rm {directory}/*; exit 4"], None, directory, told.append) == 4
+    assert "not removed" in told[0]
+
+
+def test_a_process_that_may_not_be_signalled_is_told(monkeypatch: pytest.MonkeyPatch, told: list[str]) -> None:
+    from constructs_lib.node import foreground
+
+    def refuse(process: int, number: int) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    # The signal comes from the command itself, and it ends by itself afterwards.
+    monkeypatch.setattr(os, "kill", refuse)
+
+    assert foreground.run_in_foreground(["sh", "-c", "kill -USR1 $PPID; exit 5"], told.append) == 5
+    assert told == ["SIGUSR1 cannot be passed on: Operation not permitted"]
