@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any, TypeVar
 
+from constructs_lib.node.settings import Settings, parse_settings
 from demo.emulator import ACCOUNT, REGION, Emulator
 
 STACKS = ("InferenceQueueNetwork", "InferenceQueue")
 FLEET_STACK = "InferenceQueue"
+_SETTINGS_FILE = re.compile(r"^cat >/etc/accelerated-fleet/node\.json <<'(\w+)'\n(.*?)\n\1$", re.MULTILINE | re.DOTALL)
 
 Found = TypeVar("Found")
 
@@ -65,6 +69,7 @@ class Deployment:
     release: Function
     idle_alarm: dict[str, Any]
     agent_configuration: dict[str, Any]
+    node_settings: Settings
 
     @property
     def messages_per_instance(self) -> int:
@@ -116,6 +121,7 @@ def read(emulator: Emulator) -> Deployment:
         release=release,
         idle_alarm=only([a for a in alarms if release.arn in a["AlarmActions"]], "alarm that invokes the release"),
         agent_configuration=json.loads(configuration),
+        node_settings=_node_settings(emulator, only(ids["AWS::EC2::LaunchTemplate"], "launch template in the stack")),
     )
 
 
@@ -136,6 +142,16 @@ def only(found: Sequence[Found], what: str) -> Found:
     if len(found) != 1:
         raise LookupError(f"there must be exactly one {what}, the emulator has {len(found)}")
     return found[0]
+
+
+def _node_settings(emulator: Emulator, launch_template: str) -> Settings:
+    """The settings of the node program that the instances' boot script writes."""
+    client = emulator.client("ec2")
+    versions = client.describe_launch_template_versions(LaunchTemplateId=launch_template, Versions=["$Latest"])
+    (newest,) = versions["LaunchTemplateVersions"]
+    script = base64.b64decode(newest["LaunchTemplateData"]["UserData"]).decode()
+    files = [text for _, text in _SETTINGS_FILE.findall(script)]
+    return parse_settings(only(files, "settings file in the user data"), "node.json")
 
 
 def _function(emulator: Emulator, name: str) -> tuple[str, Function]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from constructs_lib.node.statsd import Metric
 from demo import agent, cdk, deployment, inventory, work
 from demo.deployment import Deployment, only
 from demo.emulator import ACCOUNT, REGION, REPOSITORY, Emulator
@@ -118,9 +119,19 @@ class Story:
         counted = f"{waiting} jobs waiting, {in_flight} in flight"
         _expect((waiting, in_flight) == (0, _JOBS_OF_THE_BUSY_ONE), f"one job is left, in flight; got {counted}")
         self._report.done(f"the other jobs are finished: {counted}")
-        points = work.report_use(deployed, members, busy)
+        listens = deployed.agent_configuration["metrics"]["metrics_collected"]["statsd"]["service_address"]
+        host, port = deployed.node_settings.statsd
+        _expect(f"{host}:{port}" == listens, f"the node program sends to where the agent listens, {listens}")
+        points, sent = work.report_use(deployed, members, busy)
+        self._show_sent(members, busy, sent)
         self._report.done(f"{points} points published as the deployed agent configuration says")
         self._prove_alarm_sees_it(deployed)
+
+    def _show_sent(self, members: Sequence[dict[str, Any]], busy: str, sent: Mapping[str, Sequence[Metric]]) -> None:
+        self._report.done("the node program's own reader and core say, with its deployed settings:")
+        idle = next(member["InstanceId"] for member in members if member["InstanceId"] != busy)
+        said = [{metric.name: f"{metric.value:g}" for metric in sent[each]} for each in (busy, idle)]
+        self._report.table(["metric", "busy", "idle"], [(name, *(each[name] for each in said)) for name in said[0]])
 
     def _prove_alarm_sees_it(self, deployed: Deployment) -> None:
         """Query with the idle alarm's own metrics: the series that it watches exist, and are its group's."""

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
-from demo import agent
+from constructs_lib.node.statsd import Metric
+from demo import agent, node
 from demo.deployment import Deployment
 
 _MESSAGES_PER_CALL = 10
@@ -37,11 +38,18 @@ def finish_jobs(deployed: Deployment, in_flight: int) -> tuple[int, int]:
     return waiting, hidden
 
 
-def report_use(deployed: Deployment, members: Sequence[dict[str, Any]], busy: str) -> int:
-    """Publish the whole idle window as the agents and Auto Scaling would. Return the number of the agents' points."""
+def report_use(
+    deployed: Deployment, members: Sequence[dict[str, Any]], busy: str
+) -> tuple[int, dict[str, Sequence[Metric]]]:
+    """Publish the whole idle window as the agents and Auto Scaling would.
+
+    Return the number of the agents' points, and what each instance's node program sent in the newest minute.
+    """
     now = datetime.now(timezone.utc).replace(second=0, microsecond=0)
-    minutes = [now - timedelta(minutes=ago) for ago in range(deployed.window_seconds // 60 + _MINUTES_BEYOND_WINDOW)]
+    length = deployed.window_seconds // 60 + _MINUTES_BEYOND_WINDOW
+    minutes = [now - timedelta(minutes=ago) for ago in reversed(range(length))]
     data = []
+    newest: dict[str, Sequence[Metric]] = {}
     for member in members:
         identity = {
             "InstanceId": member["InstanceId"],
@@ -50,14 +58,16 @@ def report_use(deployed: Deployment, members: Sequence[dict[str, Any]], busy: st
             "ImageId": member["ImageId"],
         }
         load = agent.BUSY if member["InstanceId"] == busy else agent.IDLE
-        data += agent.published(deployed.agent_configuration, identity, load, minutes)
+        sent = node.sent(deployed.node_settings, member["InstanceType"], load, minutes)
+        data += agent.published(deployed.agent_configuration, identity, load, minutes, sent)
+        newest[member["InstanceId"]] = sent[-1]
     namespace = deployed.agent_configuration["metrics"]["namespace"]
     client = deployed.emulator.client("cloudwatch")
     for start in range(0, len(data), _METRIC_DATA_PER_CALL):
         client.put_metric_data(Namespace=namespace, MetricData=data[start : start + _METRIC_DATA_PER_CALL])
     stamps = [minute.timestamp() for minute in minutes]
     deployed.emulator.control("group-metrics", {"group": deployed.group_name, "timestamps": stamps})
-    return len(data)
+    return len(data), newest
 
 
 def watched(alarm: dict[str, Any], *, dimension_suffix: str = "") -> list[dict[str, Any]]:

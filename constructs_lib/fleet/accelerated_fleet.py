@@ -31,7 +31,12 @@ from constructs_lib.fleet.purchase import Purchase
 from constructs_lib.fleet.settings import FleetSettings
 from constructs_lib.fleet.storage import FleetStorage
 from constructs_lib.fleet.subnets import selected_subnets
-from constructs_lib.fleet.watch import capacity_shortfall_alarm, degraded_alarm, launch_failure_rule, telemetry_gap_alarm
+from constructs_lib.fleet.watch import (
+    capacity_shortfall_alarm,
+    degraded_alarm,
+    launch_failure_rule,
+    telemetry_gap_alarm,
+)
 from constructs_lib.notifications import notifications_topic
 from constructs_lib.references import check_references
 from constructs_lib.release import FleetCleanup, IdlePolicy, ReleaseLoop, ScaleInProtection
@@ -374,6 +379,7 @@ class AcceleratedFleet(MetricMethods, Construct):
             metrics=self._metrics,
             policy=self._settings.idle,
             signals=self._settings.idle.signals_with_node_program(),
+            doubt_metric=names.ACCELERATORS_UNKNOWN,
             protection=ScaleInProtection.IGNORE,
             demand=self._settings.demand,
             alarm_action=self._alarm_action,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from importlib.resources import files
 
@@ -12,16 +11,16 @@ from aws_cdk import aws_ec2 as ec2
 from constructs import IValidation
 
 from constructs_lib.errors import ArgumentError
-from constructs_lib.telemetry.names import LOG_GROUP_PLACEHOLDER
 from constructs_lib.node import names
+from constructs_lib.telemetry.names import LOG_GROUP_PLACEHOLDER
 from constructs_lib.validation import complaint
 
 _AGENT_CTL = "/opt/aws/amazon-cloudwatch-agent/bin/amazon-cloudwatch-agent-ctl"
 _CONFIG_DIRECTORY = names.SETTINGS_FILE.rpartition("/")[0]
-_FALLBACK_CONFIG = f"{_CONFIG_DIRECTORY}/agent-without-accelerator.json"
+_FALLBACK_CONFIG = f"{_CONFIG_DIRECTORY}/agent-fallback.json"
 _DRIVER_ENVIRONMENT = f"{_CONFIG_DIRECTORY}/driver.env"
 _WORKLOAD = f"{_CONFIG_DIRECTORY}/workload"
-_END_OF_FILE = "ACCELERATED_FLEET_END_OF_FILE"
+_END_OF_FILE = "FLEET_END_OF_FILE"
 _DRIVER_TIMEOUT_SECONDS = 300
 _EC2_LIMIT_BYTES = 16_384  # "User data is limited to 16 KB, in raw form, before it is base64-encoded", EC2 User Guide
 
@@ -29,7 +28,7 @@ _EC2_LIMIT_BYTES = 16_384  # "User data is limited to 16 KB, in raw form, before
 def boot_user_data(
     where: str,
     *,
-    driver_probe: Sequence[str],
+    driver_probe: str,
     node_program: str,
     node_settings: str,
     agent_sources: Sequence[str],
@@ -45,7 +44,7 @@ def boot_user_data(
 
     Args:
         where: construct path, for messages.
-        driver_probe: command that lists the accelerators and succeeds once the driver answers.
+        driver_probe: shell command that lists the accelerators and succeeds once the driver answers.
         node_program: ``NodeProgram.url``.
         node_settings: what ``settings_json`` returned.
         agent_sources: ``AgentDelivery.source`` of each configuration with the accelerator, in the order in which the
@@ -62,7 +61,7 @@ def boot_user_data(
     user_data = ec2.UserData.for_linux()
     user_data.add_commands(
         f"AGENT_CTL={_AGENT_CTL}",
-        f"CONFIG_DIRECTORY={_CONFIG_DIRECTORY}",
+        f"CONFIG={_CONFIG_DIRECTORY}",
         f"ASSET_REGION={_word(asset_region)}",
         f"NODE_PROGRAM={_word(node_program)}",
         f"AGENT_SOURCES=({' '.join(_word(source) for source in agent_sources)})",
@@ -72,7 +71,7 @@ def boot_user_data(
         *_file(_FALLBACK_CONFIG, fallback_config.replace(LOG_GROUP_PLACEHOLDER, group)),
         *_file(names.SETTINGS_FILE, node_settings),
         f". {_DRIVER_ENVIRONMENT}",
-        *_program(files("constructs_lib.node").joinpath("units", "driver.sh").read_text(encoding="utf-8")),
+        *_program(files("constructs_lib.node").joinpath("units").joinpath("driver.sh").read_text(encoding="utf-8")),
         *_program(files("constructs_lib.fleet").joinpath("boot.sh").read_text(encoding="utf-8")),
     )
     if workload is not None:
@@ -91,7 +90,7 @@ def check_user_data_size(where: str, user_data: ec2.UserData, workload: ec2.User
     size = len(user_data.render().encode()) + len("" if workload is None else workload.render().encode())
     if size > _EC2_LIMIT_BYTES:
         rule = f"leave the whole script within {_EC2_LIMIT_BYTES} bytes"
-        cure = "put the workload on the image or in S3 and fetch it from the script"
+        cure = "put the workload on the image or in S3 and fetch it from the script, or copy fewer log files"
         raise ArgumentError(complaint(where, "user_data", rule, size, cure))
 
 
@@ -107,9 +106,9 @@ class _Rendered:
         return self._user_data.render()
 
 
-def _driver_environment(driver_probe: Sequence[str]) -> str:
+def _driver_environment(driver_probe: str) -> str:
     """Assignments that a shell and systemd read alike."""
-    return f"DRIVER_PROBE={_word(shlex.join(driver_probe))}\nDRIVER_TIMEOUT={_DRIVER_TIMEOUT_SECONDS}"
+    return f"DRIVER_PROBE={_word(driver_probe)}\nDRIVER_TIMEOUT={_DRIVER_TIMEOUT_SECONDS}"
 
 
 def _word(text: str) -> str:

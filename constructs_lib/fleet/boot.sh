@@ -2,82 +2,86 @@
 # What an instance does at its first boot, in this order: node program, driver, machine settings, agent, and only then,
 # below this script, the workload. Whatever reloads systemd or installs a package is done by then, since a reload cuts
 # running containers off from their GPU. No step stops those after it.
-accelerated_fleet_say() { echo "accelerated-fleet: $*"; logger -t accelerated-fleet -- "$*" || true; }
+fleet_say() { echo "accelerated-fleet: $*"; logger -t accelerated-fleet -- "$*" || true; }
 
-accelerated_fleet_install_aws() {
-  command -v aws >/dev/null && return 0
-  if command -v dnf >/dev/null; then dnf install -y -q awscli-2 && return 0; fi
-  if command -v snap >/dev/null; then snap install aws-cli --classic && PATH="$PATH:/snap/bin" && return 0; fi
-  accelerated_fleet_say "the AWS command line is missing and cannot be installed"
-  return 1
-}
-
-accelerated_fleet_fetch() {
-  local attempt
-  accelerated_fleet_install_aws || return 1
+# Five times, each within so many seconds: a network that is not up yet or a package lock that somebody holds goes by.
+fleet_try() {
+  local attempt limit=$1
+  shift
   for attempt in 1 2 3 4 5; do
-    timeout -k 5 60 aws --region "$ASSET_REGION" s3 cp --only-show-errors "$1" "$2" && return 0
+    timeout -k 5 "$limit" "$@" && return 0
     sleep $((attempt * 5))
   done
-  accelerated_fleet_say "cannot fetch $1"
   return 1
 }
 
-accelerated_fleet_install_node_program() {
+fleet_install_aws() {
+  command -v aws >/dev/null && return 0
+  if command -v dnf >/dev/null; then fleet_try 300 dnf install -y -q awscli-2 && return 0; fi
+  if command -v snap >/dev/null; then fleet_try 300 snap install aws-cli --classic && PATH="$PATH:/snap/bin" && return 0; fi
+  fleet_say "the AWS command line cannot be installed"
+  return 1
+}
+
+fleet_fetch() {
+  fleet_install_aws || return 1
+  fleet_try 60 aws --region "$ASSET_REGION" s3 cp --only-show-errors "$1" "$2" && return 0
+  fleet_say "cannot fetch $1"
+  return 1
+}
+
+fleet_install_node_program() {
   local place
   place=$(mktemp -d) &&
-    accelerated_fleet_fetch "$NODE_PROGRAM" "$place/program.zip" &&
+    fleet_fetch "$NODE_PROGRAM" "$place/program.zip" &&
     python3 -m zipfile -e "$place/program.zip" "$place/program" &&
     bash "$place/program/install.sh" && return 0
-  accelerated_fleet_say "the node program cannot be installed; the machine is not set up and its own measurements are missing"
+  fleet_say "the node program cannot be installed"
   return 1
 }
 
-accelerated_fleet_install_agent() {
+fleet_install_agent() {
   [ -x "$AGENT_CTL" ] && return 0
-  if command -v dnf >/dev/null; then dnf install -y -q amazon-cloudwatch-agent && return 0; fi
+  if command -v dnf >/dev/null; then fleet_try 300 dnf install -y -q amazon-cloudwatch-agent && return 0; fi
   if command -v dpkg >/dev/null; then
     local package
     package="$(mktemp -d)/amazon-cloudwatch-agent.deb"
-    curl -sSf --retry 5 -o "$package" \
+    fleet_try 120 curl -sSf -o "$package" \
       "https://amazoncloudwatch-agent.s3.amazonaws.com/ubuntu/$(dpkg --print-architecture)/latest/amazon-cloudwatch-agent.deb" &&
-      dpkg -i -E "$package" && return 0
+      fleet_try 120 dpkg -i -E "$package" && return 0
   fi
-  accelerated_fleet_say "the CloudWatch agent cannot be installed"
+  fleet_say "the agent cannot be installed"
   return 1
 }
 
 # A configuration in a bucket was written before the log group had a name.
-accelerated_fleet_fetch_configuration() {
+fleet_fetch_configuration() {
   local configuration
-  accelerated_fleet_fetch "$1" "$2" && configuration=$(<"$2") || return 1
+  fleet_fetch "$1" "$2" && configuration=$(<"$2") || return 1
   printf '%s' "${configuration//@LOG_GROUP@/"$LOG_GROUP"}" >"$2"
 }
 
-accelerated_fleet_load() {
-  local attempt source=$1
+fleet_load() {
+  local source=$1
   if [[ $source == s3://* ]]; then
-    accelerated_fleet_fetch_configuration "$source" "$CONFIG_DIRECTORY/agent.json" || return 1
-    source="file:$CONFIG_DIRECTORY/agent.json"
+    fleet_fetch_configuration "$source" "$CONFIG/agent.json" || return 1
+    source="file:$CONFIG/agent.json"
   fi
-  for attempt in 1 2 3 4 5; do
-    "$AGENT_CTL" -a fetch-config -m ec2 -s -c "$source" && return 0
-    sleep $((attempt * 5))
-  done
-  accelerated_fleet_say "the CloudWatch agent refuses $1"
+  fleet_try 120 "$AGENT_CTL" -a fetch-config -m ec2 -s -c "$source" && return 0
+  fleet_say "the agent refuses $1"
   return 1
 }
 
 # One section that the agent refuses is enough for it to report nothing at all, so the host's alone come last. And an
 # agent that is started before the driver refuses the accelerator's section.
-accelerated_fleet_start_agent() {
-  local source sources=("file:$CONFIG_DIRECTORY/agent-without-accelerator.json")
+fleet_start_agent() {
+  local source sources=("file:$CONFIG/agent-fallback.json")
   [ "$ACCELERATOR_READY" = no ] || sources=("${AGENT_SOURCES[@]}" "${sources[@]}")
-  accelerated_fleet_install_agent || return 1
+  fleet_install_agent || return 1
   # The Deep Learning images bring an agent service of their own, which would fight over the same configuration.
-  systemctl disable --now dlami-cloudwatch-agent@minimal dlami-cloudwatch-agent@partial dlami-cloudwatch-agent@all >/dev/null 2>&1 || true
+  systemctl disable --now dlami-cloudwatch-agent@{minimal,partial,all} >/dev/null 2>&1 || true
   for source in "${sources[@]}"; do
-    if accelerated_fleet_load "$source"; then
+    if fleet_load "$source"; then
       date +%s >/run/accelerated-fleet/agent-ready
       return 0
     fi
@@ -85,22 +89,22 @@ accelerated_fleet_start_agent() {
   return 1
 }
 
-accelerated_fleet_boot() {
+fleet_boot() {
   local installed=yes
-  accelerated_fleet_install_node_program || installed=no
+  fleet_install_node_program || installed=no
   export ACCELERATOR_READY=yes
-  if accelerated_fleet_wait_for_driver; then
-    accelerated_fleet_say "the driver answers"
+  if fleet_wait_for_driver; then
+    fleet_say "the driver answers"
   else
     ACCELERATOR_READY=no
-    accelerated_fleet_say "the accelerator cannot be read: '$DRIVER_PROBE' gave nothing within $DRIVER_TIMEOUT s; reporting the host only"
+    fleet_say "the accelerator cannot be read: '$DRIVER_PROBE' gave nothing within $DRIVER_TIMEOUT s"
   fi
-  [ $installed = no ] || systemctl start accelerated-setup.service || accelerated_fleet_say "the machine cannot be set up"
+  [ $installed = no ] || systemctl start accelerated-setup.service || fleet_say "the machine cannot be set up"
   # This script was started with the limit of before.
   [ ! -s /run/accelerated-fleet/open-files ] || ulimit -n "$(</run/accelerated-fleet/open-files)"
-  accelerated_fleet_start_agent
+  fleet_start_agent
   [ $installed = no ] || timeout 60 systemctl start accelerated-node.service accelerated-fleet.target ||
-    accelerated_fleet_say "the node program does not start; systemd goes on trying"
+    fleet_say "the node program does not start; systemd tries on"
 }
 
-accelerated_fleet_boot
+fleet_boot

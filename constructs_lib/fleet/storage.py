@@ -36,7 +36,7 @@ _SYSTEM_TREES = (
 
 @dataclass(frozen=True, kw_only=True)
 class FleetStorage:
-    """The root volume of each instance: gp3, encrypted, deleted with the instance. And its instance store.
+    """The disks of each instance: the root volume, gp3, encrypted, deleted with the instance, and the instance store.
 
     Attributes:
         root_volume_size: whole GiB, 1 to 65,536. EC2 refuses a volume smaller than the image.

@@ -70,8 +70,8 @@ def degraded_alarm(
         scope,
         id,
         description=(
-            "An instance bills for accelerators that do not answer, or lacks a setting that was asked for: see "
-            "accelerators_missing and setup_failures of each instance, and `accelerated-node status` on it."
+            "Accelerators of an instance do not answer, or a setting of it is not in force: see its journal and "
+            "`accelerated-node status`."
         ),
         metric=metric,
         periods=_DEGRADED_MINUTES + _LATE_MINUTES,

@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -26,7 +26,9 @@ from .statsd import Sender, connect
 from .stuck import Stuck
 from .tool import Tools
 
-_ATTEMPTS = 3
+# The setup may run before the network is up.
+_ATTEMPTS = 15
+_PAUSE_SECONDS = 2.0
 _RUNNING = f"{names.STATE_DIRECTORY}/running"
 
 
@@ -81,14 +83,15 @@ def read_boot_id() -> str:
     return kernel_log.BOOT_ID.read_text(encoding="ascii").strip()
 
 
-def instance_type() -> str | None:
-    """Return the type of this instance, None if the metadata service does not say, which is told."""
+def instance_type(pause: Callable[[float], None] = time.sleep) -> str | None:
+    """Return the type of this instance, None if the metadata service does not say within half a minute or so."""
     problem: Exception | None = None
     for _ in range(_ATTEMPTS):
         try:
             return instance_metadata.fetch_identity().instance_type
         except (OSError, ValueError) as error:
             problem = error
+        pause(_PAUSE_SECONDS)
     print(f"accelerated-node: the instance type is not known: {problem}", file=sys.stderr)
     return None
 

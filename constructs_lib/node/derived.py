@@ -60,12 +60,13 @@ def derive(settings: Settings, before: State, answer: Answer, counts: Counts, no
     devices = answer.devices if isinstance(answer, Reading) else ()
     moved = _moved(devices, before.transfers)
     uses = [device.utilization if device.utilization is not None else moved.get(device.index) for device in devices]
+    told = sum(use is not None for use in uses)
     all_known = _complete(devices, counts) and None not in uses
     in_use = _in_use(settings, uses, all_known, counts.busy_marks)
     state = replace(before, transfers={**before.transfers, **_counters(devices)})
     state = _idleness(settings, state, in_use, now)
     joules, state = _energy(settings, state, devices, counts, now)
-    metrics = [*_of_devices(settings, devices, moved), *_of_instance(answer, counts)]
+    metrics = [*_of_devices(settings, devices, moved), *_of_instance(answer, counts, told)]
     if all_known and state.idle_since is not None:
         metrics.append(Metric(names.IDLE_SECONDS, now - state.idle_since))
     if joules is not None:
@@ -140,7 +141,7 @@ def _of_devices(settings: Settings, devices: tuple[Device, ...], moved: Mapping[
                 yield Metric(names.measurement_metric(measurement), value, index=device.index)
 
 
-def _of_instance(answer: Answer, counts: Counts) -> Iterator[Metric]:
+def _of_instance(answer: Answer, counts: Counts, told: int) -> Iterator[Metric]:
     devices = answer.devices if isinstance(answer, Reading) else ()
     if any(device.use_is_known or device.use_unknown_by_design for device in devices):
         yield Metric(names.HEARTBEAT, 1)
@@ -149,6 +150,7 @@ def _of_instance(answer: Answer, counts: Counts) -> Iterator[Metric]:
     if counts.expected_devices is not None:
         answering = sum(device.use_is_known or device.use_unknown_by_design for device in devices)
         yield Metric(names.ACCELERATORS_MISSING, max(0, counts.expected_devices - answering))
+        yield Metric(names.ACCELERATORS_UNKNOWN, max(0, counts.expected_devices - told))
     for name, count in (
         (names.BUSY_MARKS, counts.busy_marks),
         (names.SESSIONS, counts.sessions),

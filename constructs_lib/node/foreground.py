@@ -15,6 +15,8 @@ _PASSED_ON = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, sign
 _AWAITED = (signal.SIGCHLD, *_PASSED_ON)
 # sigaction(2): the kernel itself sent the signal, here because of a key or a hang-up of the terminal.
 _SI_KERNEL = 0x80
+# SIGCHLD tells at once that the command has ended; should another thread have taken it, this is how late it is noticed.
+_LONGEST_WAIT_SECONDS = 1.0
 
 Tell = Callable[[str], None]
 
@@ -22,7 +24,8 @@ Tell = Callable[[str], None]
 def run_in_foreground(command: Sequence[str], tell: Tell) -> int:
     """Run the command, found as a shell finds it, until it ends, and return its exit status.
 
-    To be called in the main thread. The command inherits standard files and whatever else is marked as inheritable.
+    For the main thread of a program without others: they would take some of the signals that it waits for. The command
+    inherits standard files and whatever else is marked as inheritable.
     """
     # Blocked before the start, so that none can end this process between the start and the waiting.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _AWAITED)
@@ -45,12 +48,11 @@ def run_in_foreground(command: Sequence[str], tell: Tell) -> int:
 def _wait(child: int, tell: Tell) -> int:
     """Pass signals on until the child has ended; those of the terminal have reached it already."""
     while True:
-        came = signal.sigwaitinfo(_AWAITED)
-        if came.si_signo == signal.SIGCHLD:
-            ended, status = os.waitpid(child, os.WNOHANG)
-            if ended:
-                return SIGNALLED + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
-        elif came.si_code != _SI_KERNEL:
+        came = signal.sigtimedwait(_AWAITED, _LONGEST_WAIT_SECONDS)
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            return SIGNALLED + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+        if came and came.si_signo != signal.SIGCHLD and came.si_code != _SI_KERNEL:
             _pass_on(child, came.si_signo, tell)
 
 

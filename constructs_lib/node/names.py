@@ -34,6 +34,10 @@ ACCELERATORS_PRESENT = "accelerators_present"
 ACCELERATORS_MISSING = "accelerators_missing"
 """How many of those that the instance type has do not answer."""
 
+ACCELERATORS_UNKNOWN = "accelerators_unknown"
+"""How many of those that the instance type has did not tell their use: the missing ones, and those of which nobody can
+read it (MIG). While there is one, the others say nothing about the instance."""
+
 IDLE_SECONDS = "accelerator_idle_seconds"
 """Time since any accelerator of the instance was in use, or somebody held a busy mark."""
 
@@ -58,6 +62,7 @@ INSTANCE_METRICS = (
     HEARTBEAT,
     ACCELERATORS_PRESENT,
     ACCELERATORS_MISSING,
+    ACCELERATORS_UNKNOWN,
     IDLE_SECONDS,
     ENERGY,
     BUSY_MARKS,

@@ -7,13 +7,14 @@ nothing old is ever sent again.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from . import memory, names, status
 from .derived import Counts, Outcome, derive
 from .events import Events
+from .faults import AcceleratorFaults
 from .files import read_text, write_atomically
 from .guard import Guard, Unknown
 from .instance_metadata import Identity
@@ -33,7 +34,7 @@ _MEMORY_FILE = f"{names.STATE_DIRECTORY}/program.json"
 Tell = Callable[[str], None]
 
 SLACK_SECONDS = 60
-"""How much longer than two intervals the program may give no sign of life. The longest reading takes a third of it."""
+"""How much longer than two intervals the program may give no sign of life: more than all time limits together."""
 
 
 class Keeper(Protocol):
@@ -80,7 +81,7 @@ class Program:
         self._life = LifeStory(self._guard, self._places, machine.boot_id)
         self._identity: Identity | None = None
         self._last_reading = machine.now()
-        self._faults: set[str] = set()
+        self._faults = AcceleratorFaults(events)
         self._memory = self._guard.attempt("memory", self._remembered) or Memory()
 
     def _remembered(self) -> Memory:
@@ -96,6 +97,8 @@ class Program:
         interval = self._settings.interval_seconds
         self._events.tell("starts", kind=self._settings.kind, interval_seconds=interval)
         self._guard.attempt("busy marks", self._machine.open_doors)
+        # From here on what the kernel says is news.
+        self._pass_kernel_news()
         # The doors themselves are no mark.
         self._last_reading = self._machine.now()
         self._guard.attempt("supervisor", lambda: supervisor.ready(2 * interval + SLACK_SECONDS))
@@ -109,7 +112,7 @@ class Program:
         """Do what is to be done in one interval."""
         machine, guard = self._machine, self._guard
         now, since_boot = machine.now(), machine.since_boot()
-        guard.attempt("kernel log", lambda: self._pass_kernel_news(now, since_boot))
+        self._pass_kernel_news()
         expected = self._expected_devices()
         answer = self._read(expected)
         counts = Counts(
@@ -123,12 +126,17 @@ class Program:
         self._remember(outcome, now)
         self._publish(outcome, answer, now)
 
-    def _pass_kernel_news(self, now: float, since_boot: float) -> None:
-        news = self._machine.kernel_news(now, since_boot)
-        for fault in news.faults:
-            self._events.tell("accelerator fault", line=str(fault))
-        if news.problems:
-            raise Unknown("; ".join(news.problems))
+    def _pass_kernel_news(self) -> None:
+        now, since_boot = self._machine.now(), self._machine.since_boot()
+
+        def pass_on() -> None:
+            news = self._machine.kernel_news(now, since_boot)
+            for fault in news.faults:
+                self._events.tell("accelerator fault", line=str(fault))
+            if news.problems:
+                raise Unknown("; ".join(news.problems))
+
+        self._guard.attempt("kernel log", pass_on)
 
     def _expected_devices(self) -> int | None:
         """Return how many devices this instance has. If all types have as many, it need not know which it is."""
@@ -137,22 +145,16 @@ class Program:
         expected = self._settings.expected
         if len(set(expected.values())) == 1:
             return next(iter(expected.values()))
-        return None if self._identity is None else expected.get(self._identity.instance_type)
+        if self._identity is None:
+            return None
+        instance_type = self._identity.instance_type
+        return self._guard.attempt("expected devices", lambda: _devices_of(expected, instance_type))
 
     def _read(self, expected: int | None) -> Answer:
         answer = self._guard.attempt("reader", lambda: self._machine.read(expected))
         if answer is None:
             answer = NoReading(FAILED, "the reader failed")
-        if isinstance(answer, NoReading):
-            self._events.fails("accelerators", answer.cause, answer.reason)
-            return answer
-        self._events.works("accelerators")
-        faults = {f"accelerator {device.index}": device.fault for device in answer.devices if device.fault}
-        for part in self._faults - faults.keys():
-            self._events.works(part)
-        for part, fault in faults.items():
-            self._events.fails(part, "fault", fault)
-        self._faults = set(faults)
+        self._faults.note(answer)
         return answer
 
     def _setup_failures(self) -> int | None:
@@ -192,3 +194,9 @@ class Program:
     def _send(self, metrics: Sequence[Metric]) -> bool:
         self._machine.send(metrics)
         return True
+
+
+def _devices_of(expected: Mapping[str, int], instance_type: str) -> int:
+    if instance_type not in expected:
+        raise Unknown(f"the settings do not say how many devices {instance_type} has; add it to expected")
+    return expected[instance_type]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
+from typing import Any
 
 from .events import utc
 from .readings import Answer, Device, Reading
@@ -17,6 +18,8 @@ _FIGURES = (
     ("power_watts", "power", " W"),
     ("temperature_celsius", "temperature", " °C"),
 )
+
+_LARGEST_NUMBER = 1e18
 
 
 def devices_of(answer: Answer) -> list[dict[str, object]]:
@@ -41,32 +44,43 @@ def document(
     }
 
 
-def parse(text: str) -> dict[str, object]:
+def parse(text: str) -> dict[str, Any]:
     """Read a status file; raise ValueError if it is none."""
     try:
         status = json.loads(text)
     except RecursionError as error:
         raise ValueError("the status is nested too deeply") from error
-    if not isinstance(status, dict) or not isinstance(status.get("epoch_seconds"), (int, float)):
+    if not isinstance(status, dict) or not _is_number(status.get("epoch_seconds")):
         raise ValueError("the status must be an object with a time")
+    devices = status.get("devices")
+    if not isinstance(devices, list) or not all(map(_is_device, devices)):
+        raise ValueError("the status must list the devices")
     return status
 
 
-def describe_devices(devices: object) -> Iterator[str]:
+def _is_device(item: object) -> bool:
+    return isinstance(item, dict) and "index" in item and all(_is_number(item.get(key, 0)) for key, _, _ in _FIGURES)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and abs(value) < _LARGEST_NUMBER
+
+
+def describe_devices(devices: Sequence[Mapping[str, object]]) -> Iterator[str]:
     """Write a line for each device."""
-    for device in devices if isinstance(devices, list) else ():
+    for device in devices:
         figures = [f"{label} {device[key]:g}{unit}" for key, label, unit in _FIGURES if key in device]
         fault = [str(device["fault"])] if "fault" in device else []
         yield f"  {device['index']}: {', '.join(figures + fault)}"
 
 
-def describe(status: Mapping[str, object], now: float) -> Iterator[str]:
+def describe(status: Mapping[str, Any], now: float) -> Iterator[str]:
     """Write the status for people, line by line."""
-    age = now - float(str(status["epoch_seconds"]))
+    age = now - status["epoch_seconds"]
     yield f"{status.get('kind')}: read {age:.0f} s ago ({status.get('time')})"
     if status.get("reason"):
         yield f"no reading, {status.get('answer')}: {status['reason']}"
-    yield from describe_devices(status.get("devices"))
+    yield from describe_devices(status["devices"])
     for title in ("metrics", "problems"):
         values = status.get(title)
         if isinstance(values, dict) and values:

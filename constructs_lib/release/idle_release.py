@@ -74,6 +74,7 @@ class IdleRelease(Construct):
             metrics=FleetMetrics(auto_scaling_group.auto_scaling_group_name, NVIDIA),
             policy=policy,
             signals=signals,
+            doubt_metric=None,
             protection=ScaleInProtection.HOLD,
             demand=demand,
             alarm_action=SnsAction(self.notifications),

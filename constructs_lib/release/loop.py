@@ -48,14 +48,16 @@ class ReleaseLoop(Construct):
         metrics: FleetMetrics,
         policy: IdlePolicy,
         signals: Sequence[IdleSignal],
+        doubt_metric: str | None,
         protection: ScaleInProtection,
         demand: Demand | None,
         alarm_action: cloudwatch.IAlarmAction,
     ) -> None:
         super().__init__(scope, id)
+        asked = signal_settings(policy, signals, metrics.kind, doubt_metric=doubt_metric)
         environment = {
             **_environment(auto_scaling_group, policy, protection, demand),
-            "SIGNALS": json.dumps(signal_settings(policy, signals, metrics.kind), separators=(",", ":")),
+            "SIGNALS": json.dumps(asked, separators=(",", ":")),
             "WATCH_SESSIONS": "true" if IdleSignal.SESSIONS in signals else "false",
         }
         statements = _statements(auto_scaling_group, signals, demand, protection)

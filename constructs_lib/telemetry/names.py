@@ -10,6 +10,7 @@ from __future__ import annotations
 from constructs_lib.node.names import (
     ACCELERATORS_MISSING,
     ACCELERATORS_PRESENT,
+    ACCELERATORS_UNKNOWN,
     BUSY_MARKS,
     COLD_START_AGENT,
     COLD_START_DRIVER,
@@ -29,6 +30,7 @@ from constructs_lib.node.names import (
 __all__ = [
     "ACCELERATORS_MISSING",
     "ACCELERATORS_PRESENT",
+    "ACCELERATORS_UNKNOWN",
     "APPENDED_DIMENSIONS",
     "BUSY_MARKS",
     "COLD_START_AGENT",

@@ -28,7 +28,7 @@ keep_hidden() {
 field() { python3 -c 'import json, sys; sys.stdout.write(json.load(sys.stdin)["Messages"][0][sys.argv[1]])' "$1"; }
 
 slot() {
-  local message receipt keeper body pause=5
+  local message receipt keeper body mark pause=5
   body=$(mktemp)
   while :; do
     # A node whose GPU stops answering would fail every job it takes, and empty the queue into the dead letters.
@@ -39,9 +39,13 @@ slot() {
     [ -n "$message" ] || continue
     receipt=$(field ReceiptHandle <<<"$message")
     keep_hidden "$receipt" & keeper=$!
-    field Body <<<"$message" >"$body" && /opt/inference/job <"$body" &&
+    # A busy mark, held for as long as the job runs: it may rest the GPU, to load data or to write results. A node
+    # without a place for marks works on all the same.
+    mark=$(mktemp /run/accelerated-fleet/busy/job-XXXXXX) || mark=$(mktemp)
+    field Body <<<"$message" >"$body" && flock "$mark" /opt/inference/job <"$body" &&
       aws sqs delete-message --queue-url "$QUEUE_URL" --receipt-handle "$receipt"
     kill $keeper
+    rm -f "$mark"
   done
 }
 

@@ -11,6 +11,8 @@ from typing import Literal, TypeAlias
 
 Statistic: TypeAlias = Literal["Average", "Maximum", "Minimum", "SampleCount", "Sum"]
 
+Meaning: TypeAlias = Literal["work", "presence", "doubt"]
+
 PROVISIONAL_PERIODS = 2
 """Points this new may still change or be absent without meaning anything."""
 
@@ -28,14 +30,15 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 class Signal:
     """A metric that tells whether an instance is in use: it is not while the value is below `idle_below`.
 
-    `shows_work` is false for use that needs no job, such as somebody being logged in.
+    `means` says what a value at or above that is: `work`; `presence`, which needs no job, such as somebody being logged
+    in; or `doubt`, when the instance itself says that it cannot tell.
     """
 
     name: str
     metric: str
     statistic: Statistic
     idle_below: float
-    shows_work: bool
+    means: Meaning
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -199,7 +202,9 @@ def examine(signal: Signal, reading: Reading, window: Window, *, expected_from: 
         was = f"{_title(signal)} was {value:g} at {_clock_time(at)}"
         if _has_ended(points[-1].at, window, covers):
             return Unknown(f"{was} and has had no data since {_clock_time(points[-1].at + covers)}")
-        at_work = signal.shows_work and _is_still_busy(signal, reading, window)
+        if signal.means == "doubt":
+            return Unknown(was)
+        at_work = signal.means == "work" and _is_still_busy(signal, reading, window)
         return Busy(f"{was}, idle is below {signal.idle_below:g}", at_work)
     # Nothing that a fleet measures is negative; tools write -1 for "not available", and that is no idleness.
     nonsense = [point for point in recent if not math.isfinite(point.value) or point.value < 0]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import cast, get_args
 
 from release_idle.decision import IdlePolicy
-from release_idle.measurement import Signal, Statistic
+from release_idle.measurement import Meaning, Signal, Statistic
 from runtime.demand import QueueDemand, read_optional_queue_demand
 from runtime.environment import (
     SettingError,
@@ -20,7 +20,7 @@ from runtime.environment import (
 )
 
 _SEVEN_DAYS = 7 * 24 * 3600
-_SIGNAL_FIELDS = {"name", "metric", "statistic", "idle_below", "shows_work"}
+_SIGNAL_FIELDS = {"name", "metric", "statistic", "idle_below", "means"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,12 +85,13 @@ def _signal(document: object) -> Signal:
     if not is_number or not math.isfinite(idle_below) or idle_below <= 0:
         # At 0 or below nothing could ever be idle.
         raise SettingError("SIGNALS", "have a number above 0 as idle_below", document)
-    if not isinstance(document["shows_work"], bool):
-        raise SettingError("SIGNALS", "say true or false as shows_work", document)
+    meanings = get_args(Meaning)
+    if document["means"] not in meanings:
+        raise SettingError("SIGNALS", f"use one of the meanings {', '.join(meanings)}", document)
     return Signal(
         name=document["name"],
         metric=document["metric"],
         statistic=cast(Statistic, document["statistic"]),
         idle_below=float(idle_below),
-        shows_work=document["shows_work"],
+        means=cast(Meaning, document["means"]),
     )

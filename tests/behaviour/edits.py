@@ -49,6 +49,24 @@ def with_signals(template: Mapping[str, Any], *names: str, **changes: Any) -> Bo
     return with_setting(template, "release_idle", SIGNALS=json.dumps(signals))
 
 
+def with_signal_changed(template: Mapping[str, Any], name: str, **changes: Any) -> Body:
+    """Return the template with one signal of the release handler changed as given, and all others as they are."""
+    settings = Template(template).function("release_idle").environment
+    signals = [{**s, **(changes if s["name"] == name else {})} for s in json.loads(settings["SIGNALS"])]
+    return with_setting(template, "release_idle", SIGNALS=json.dumps(signals))
+
+
+def without_rollups(template: Mapping[str, Any]) -> Body:
+    """Return the template with an agent that publishes series of their own alone."""
+    body = copy.deepcopy(dict(template))
+    for resource in body["Resources"].values():
+        if resource["Type"] == "AWS::SSM::Parameter":
+            configuration = json.loads(resource["Properties"]["Value"])
+            del configuration["metrics"]["aggregation_dimensions"]
+            resource["Properties"]["Value"] = json.dumps(configuration)
+    return body
+
+
 def without_schedule(template: Mapping[str, Any], package: str) -> Body:
     """Return the template without the steady schedule of one handler: only an alarm invokes it."""
     body = copy.deepcopy(dict(template))

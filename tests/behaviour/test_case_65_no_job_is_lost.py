@@ -16,7 +16,7 @@ import pytest
 from aws_cdk import Duration
 
 from constructs_lib import IdlePolicy
-from tests.behaviour.fleets import HOUR, MINUTE
+from tests.behaviour.fleets import HOUR, MINUTE, UTILIZATION_ALONE
 from tests.behaviour.simulator.work_queue import Workers, WorkQueue
 from tests.behaviour.simulator.world import World
 from tests.handlers.removed_guards import count_every_busy_member_as_at_work, see_everybody_at_work
@@ -32,6 +32,7 @@ _UNSEEN = 3 * MINUTE
 def _template(messages_per_instance: int) -> dict[str, Any]:
     return fleet_template(
         queue={"messages_per_instance": messages_per_instance},
+        telemetry=UTILIZATION_ALONE,
         idle=IdlePolicy(window=Duration.minutes(_WINDOW)),
     )
 

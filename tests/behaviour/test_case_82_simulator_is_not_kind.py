@@ -7,13 +7,14 @@ from dataclasses import replace
 import pytest
 from botocore.exceptions import ClientError
 
-from tests.behaviour.edits import unprotected, with_setting
-from tests.behaviour.fleets import BUSY, IDLE, MINUTE, fleet
+from tests.behaviour.edits import unprotected, with_setting, without_rollups
+from tests.behaviour.fleets import BUSY, IDLE, MINUTE, fleet, fleet_of
 from tests.behaviour.simulator.agent import Agent
 from tests.behaviour.simulator.clients import moment
 from tests.behaviour.simulator.load import Load
 from tests.behaviour.simulator.metric_math import UnsupportedExpression
 from tests.behaviour.simulator.metrics import MetricStore
+from tests.behaviour.simulator.node_program import Sent
 from tests.behaviour.simulator.world import World
 
 _METRIC = "nvidia_smi_utilization_gpu"
@@ -68,6 +69,81 @@ def test_case_82_1_agent_section_with_the_wrong_key_publishes_nothing() -> None:
     Agent(text).publish(store, 60, {"InstanceId": "i-1", "AutoScalingGroupName": "g"}, BUSY)
 
     assert not [name for name, _ in store.published("AcceleratedFleet") if name.startswith("nvidia")]
+
+
+_OF_INSTANCE = frozenset({("InstanceId", "i-1")})
+_RAW = frozenset({("InstanceId", "i-1"), ("AutoScalingGroupName", "g"), ("index", "0"), ("metric_type", "gauge")})
+
+
+def _heard(*lines: Sent, minutes: int = 1, resolution: int = 60) -> MetricStore:
+    """Return what an agent of a Neuron fleet publishes when these lines come in the first minute, and none after it."""
+    agent = Agent(World(fleet_of("inf2.8xlarge", resolution=resolution)).template.agent_configuration())
+    store = MetricStore({})
+    for minute in range(minutes):
+        identity = {"InstanceId": "i-1", "AutoScalingGroupName": "g"}
+        agent.publish(store, minute * MINUTE, identity, IDLE, lines if minute == 0 else ())
+    return store
+
+
+def _points(
+    store: MetricStore, name: str, dimensions: frozenset[tuple[str, str]], statistic: str = "Maximum"
+) -> dict[int, float]:
+    return store.series(("AcceleratedFleet", name, dimensions), statistic, MINUTE, range(0, 600, MINUTE), 600)
+
+
+def test_case_82_1_series_of_one_accelerator_has_the_type_of_the_metric_among_its_dimensions() -> None:
+    store = _heard((0, "accelerator_utilization:42|g|#index:0"))
+
+    assert _points(store, "accelerator_utilization", _RAW) == {0: 42.0}
+    assert _points(store, "accelerator_utilization", _OF_INSTANCE) == {0: 42.0}
+    for one in _RAW:
+        assert _points(store, "accelerator_utilization", _RAW - {one}) == {}
+
+
+def test_case_82_1_dropped_original_leaves_the_rollups_alone() -> None:
+    store = _heard((0, "busy_marks:1|g"))
+
+    rollups = {frozenset({"InstanceId"}), frozenset({"AutoScalingGroupName"})}
+    assert {names for name, names in store.published("AcceleratedFleet") if name == "busy_marks"} == rollups
+
+
+def test_case_82_1_gauge_that_is_not_sent_again_goes_missing() -> None:
+    assert _points(_heard((0, "busy_marks:1|g"), minutes=3), "busy_marks", _OF_INSTANCE) == {0: 1.0}
+
+
+@pytest.mark.parametrize(("resolution", "samples", "most"), [(60, 1, 7.0), (10, 2, 7.0)])
+def test_case_82_1_gauge_has_one_sample_for_each_interval_in_which_it_came(
+    resolution: int, samples: int, most: float
+) -> None:
+    lines = [(0, "busy_marks:9|g"), (5, "busy_marks:3|g"), (50, "busy_marks:7|g")]
+    store = _heard(*lines, resolution=resolution)
+
+    assert _points(store, "busy_marks", _OF_INSTANCE, "SampleCount") == {0: samples}
+    assert _points(store, "busy_marks", _OF_INSTANCE) == {0: most}
+
+
+def test_case_82_1_counter_is_added_up() -> None:
+    store = _heard((0, "accelerator_energy_joules:100|c"), (30, "accelerator_energy_joules:20|c"))
+
+    assert _points(store, "accelerator_energy_joules", _OF_INSTANCE, "Sum") == {0: 120.0}
+
+
+def test_case_82_1_agent_hears_only_what_is_sent_to_its_address() -> None:
+    agent = Agent(World(fleet()).template.agent_configuration())
+
+    assert agent.listens_at("127.0.0.1", 8125)
+    assert not agent.listens_at("127.0.0.1", 8126)
+
+
+def test_case_82_1_instance_keeps_the_agent_that_it_started_with() -> None:
+    world = World(fleet(), load=lambda _i, _now: BUSY)
+    old, *_ = world.start(1)
+    world.redeploy(without_rollups(fleet()))
+    _, new = world.start(2)
+    world.run(10)
+
+    assert _query(world, InstanceId=old.id)[:1] == [95.0]
+    assert _query(world, InstanceId=new.id) == []
 
 
 def test_case_82_2_expression_is_evaluated_or_raises() -> None:

@@ -12,7 +12,7 @@ from aws_cdk import Duration
 
 from constructs_lib import IdlePolicy
 from tests.behaviour.edits import without_schedule
-from tests.behaviour.fleets import HOUR, MINUTE
+from tests.behaviour.fleets import HOUR, MINUTE, UTILIZATION_ALONE
 from tests.behaviour.simulator.work_queue import Workers, WorkQueue
 from tests.behaviour.simulator.world import World
 from tests.support.stacks import fleet_template
@@ -29,6 +29,7 @@ def messages_per_instance(request: pytest.FixtureRequest) -> int:
 def template(messages_per_instance: int) -> dict[str, Any]:
     return fleet_template(
         queue={"messages_per_instance": messages_per_instance},
+        telemetry=UTILIZATION_ALONE,
         idle=IdlePolicy(window=Duration.minutes(_WINDOW)),
     )
 

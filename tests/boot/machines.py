@@ -97,7 +97,7 @@ class Machine:
         """What accelerated-setup.service runs first, with the file that the first boot left for it."""
         shutil.rmtree(self.root / "run")
         wait = self._moved((NODE / "units" / "driver.sh").read_text())
-        return self._run(f". {self.root}/etc/driver.env\n{wait}\naccelerated_fleet_wait_for_driver")
+        return self._run(f". {self.root}/etc/driver.env\n{wait}\nfleet_wait_for_driver")
 
     def _moved(self, script: str) -> str:
         for path, moved in (
@@ -142,4 +142,4 @@ class Machine:
     @property
     def fallback(self) -> str:
         """How the agent is offered the configuration of the host alone."""
-        return f"-a fetch-config -m ec2 -s -c file:{self.root}/etc/agent-without-accelerator.json"
+        return f"-a fetch-config -m ec2 -s -c file:{self.root}/etc/agent-fallback.json"

@@ -16,7 +16,7 @@ FALLBACK = '{"metrics":{"append_dimensions":{"AutoScalingGroupName":"${aws:AutoS
 def script(*, workload: str | None = WORKLOAD, sources: Sequence[str] = ("ssm:/fleet/agent",), **changes: Any) -> str:
     """The user data of an NVIDIA fleet with one configuration of the agent, unless told otherwise."""
     arguments: dict[str, Any] = {
-        "driver_probe": ["/usr/bin/nvidia-smi", "-L"],
+        "driver_probe": "/usr/bin/nvidia-smi -L",
         "node_program": NODE_PROGRAM,
         "node_settings": '{"kind":"nvidia"}',
         "fallback_config": FALLBACK,

@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import pytest
 
 from constructs_lib.node import names
 from constructs_lib.telemetry.names import LOG_GROUP_PLACEHOLDER
-from tests.boot.machines import BASH, FULL, NODE_PROGRAM, NOW, Machine
+from tests.boot.machines import BASH, FULL, NODE, NODE_PROGRAM, NOW, Machine
 from tests.boot.scripts import FALLBACK, script
 from tests.constructs.reading import user_data
 from tests.support.stacks import fleet, fleet_template
@@ -25,6 +27,7 @@ PROBE_STUBS = {
     "lists nothing but an empty line": "echo",
     "hangs": "exit 124",
 }
+UNITS = "accelerated-setup.service accelerated-node.service accelerated-fleet.target"
 # What a first boot does, in this order, when all goes well.
 ORDER = [
     "aws s3 cp",
@@ -133,7 +136,7 @@ def test_case_20_driver_never_answers(machine: Machine, probe: str) -> None:
 def test_case_20_fallback_file_is_the_agents_own_json(machine: Machine) -> None:
     machine.remove("nvidia-smi")
     machine.boot(user_data(fleet_template()))
-    written = json.loads((machine.root / "etc" / "agent-without-accelerator.json").read_text())
+    written = json.loads((machine.root / "etc" / "agent-fallback.json").read_text())
     assert "nvidia_gpu" not in written["metrics"]["metrics_collected"]
     assert written["metrics"]["append_dimensions"]["AutoScalingGroupName"] == "${aws:AutoScalingGroupName}"
 
@@ -149,12 +152,43 @@ def test_the_probe_is_the_program_that_the_agent_itself_needs() -> None:
     assert "DRIVER_PROBE='/usr/bin/nvidia-smi -L'" in user_data(fleet_template())
 
 
-def test_a_probe_with_quotes_is_run_as_it_is_meant(machine: Machine) -> None:
-    probe = ["sh", "-c", 'echo "probe $1 $HOME" >>"$RECORD"; echo "it\'s there"', "name", "a  b; $(c) `d` ü"]
-    machine.program("sh", 'exec bash "$@"')
-    machine.boot(script(driver_probe=probe))
-    assert machine.calls("probe") == ["a  b; $(c) `d` ü "]
+@pytest.mark.parametrize(("files", "ready"), [(["card0", "card1"], "yes"), ([], "no")])
+def test_a_probe_may_name_files_by_a_pattern(machine: Machine, files: list[str], ready: str) -> None:
+    """What AMD's driver shows are files; without the driver the pattern matches none."""
+    for name in files:
+        (machine.root / name).write_text("0\n")
+    machine.boot(script(driver_probe=f"cat {machine.root}/card*"))
+    assert machine.calls("workload") == [f"ACCELERATOR_READY={ready}"]
+
+
+QUOTED_PROBE = """echo 'it is' "$(echo there)" >>"$RECORD"; echo yes"""
+
+
+def test_a_probe_with_quotes_arrives_as_it_was(machine: Machine) -> None:
+    machine.boot(script(driver_probe=QUOTED_PROBE))
+    assert "it is there" in machine.record
     assert machine.calls("workload") == ["ACCELERATOR_READY=yes"]
+
+
+def test_the_driver_script_reads_the_same_probe_after_a_restart(machine: Machine) -> None:
+    machine.boot(script(driver_probe=QUOTED_PROBE))
+    assert machine.wait_for_driver_after_a_restart().returncode == 0
+    assert machine.record.count("it is there") == 2
+
+
+def test_the_real_archive_is_unpacked_and_installed(machine: Machine) -> None:
+    """Everything but the download and systemd: the archive, Python's unpacking, the installer, the driver script."""
+    with ZipFile(machine.root / "bucket", "w") as archive:
+        for path in sorted(NODE.rglob("*")):
+            if path.is_file() and path.suffix != ".pyc":
+                archive.write(path, path.relative_to(NODE))
+    machine.remove("python3")
+    machine.program("python3", f'exec "{sys.executable}" "$@"')
+    booted = machine.boot(f"#!{BASH}\nexport DESTDIR={machine.root}/disk\n" + script())
+    assert booted.stderr == ""
+    assert events(machine)[:3] == ["aws s3 cp", f"systemctl --no-reload enable {UNITS}", "systemctl daemon-reload"]
+    assert events(machine)[3:] == ORDER[3:]
+    assert (machine.root / "disk/opt/accelerated-node/lib/accelerated_node/__main__.py").is_file()
 
 
 # --- after a restart -----------------------------------------------------------------------------------------------
@@ -239,7 +273,7 @@ def test_an_image_without_the_aws_command_line_gets_it(machine: Machine, install
 def test_an_aws_command_line_that_cannot_be_installed_is_told_once_each_time(machine: Machine) -> None:
     machine.remove("aws")
     booted = machine.boot(script())
-    assert "the AWS command line is missing and cannot be installed" in booted.stdout
+    assert "the AWS command line cannot be installed" in booted.stdout
     assert machine.slept == 0
     assert machine.calls("agent") == [FULL]
 
@@ -248,7 +282,7 @@ def test_an_aws_command_line_that_cannot_be_installed_is_told_once_each_time(mac
     ("fails", "told"),
     [
         ("accelerated-setup.service", "the machine cannot be set up"),
-        ("accelerated-node.service", "the node program does not start; systemd goes on trying"),
+        ("accelerated-node.service", "the node program does not start; systemd tries on"),
     ],
 )
 def test_a_unit_that_does_not_start_stops_nothing_else(machine: Machine, fails: str, told: str) -> None:
@@ -294,10 +328,29 @@ def test_an_image_without_the_agent_gets_it(machine: Machine, system: Callable[[
     assert machine.calls("workload") == ["ACCELERATOR_READY=yes"]
 
 
+def test_a_package_lock_that_somebody_holds_goes_by(machine: Machine) -> None:
+    """Ubuntu installs updates of its own while an instance boots."""
+    put_back = _install(machine)
+    machine.program("curl", "exit 0")
+    locked = 'echo "dpkg $*" >>"$RECORD"; [ "$(<"$TMPDIR/clock")" -ge 15 ] || exit 2'
+    machine.program("dpkg", f'[ "$1" = -i ] || {{ echo amd64; exit; }}; {locked}; {put_back}')
+    machine.boot(script())
+    assert len(machine.calls("dpkg")) == 3
+    assert machine.calls("agent") == [FULL]
+
+
+def test_every_step_that_could_hang_has_a_limit() -> None:
+    text = script()
+    for call in ("aws --region", "dnf install", "snap install", "curl -sSf", "dpkg -i", '"$AGENT_CTL" -a'):
+        lines = [line for line in text.splitlines() if call in line and "fleet_say" not in line]
+        assert lines, call
+        assert all("fleet_try " in line for line in lines), call
+
+
 def test_agent_that_cannot_be_installed_does_not_stop_the_workload(machine: Machine) -> None:
     (machine.root / "agent-ctl").unlink()
     booted = machine.boot(script())
-    assert "the CloudWatch agent cannot be installed" in booted.stdout
+    assert "the agent cannot be installed" in booted.stdout
     assert events(machine)[-2:] == ORDER[-2:]
     assert machine.calls("workload") == ["ACCELERATOR_READY=yes"]
     assert not machine.file(names.AGENT_READY).exists()
@@ -307,8 +360,8 @@ def test_agent_that_refuses_is_asked_again_and_then_reported(machine: Machine) -
     machine.agent("exit 1")
     booted = machine.boot(script())
     assert machine.calls("agent") == [FULL] * 5 + [machine.fallback] * 5
-    assert "the CloudWatch agent refuses ssm:/fleet/agent" in booted.stdout
-    assert "the CloudWatch agent refuses file:" in booted.stdout
+    assert "the agent refuses ssm:/fleet/agent" in booted.stdout
+    assert "the agent refuses file:" in booted.stdout
     assert machine.calls("workload") == ["ACCELERATOR_READY=yes"]
     assert not machine.file(names.AGENT_READY).exists()
 
@@ -356,7 +409,7 @@ def test_a_configuration_that_cannot_be_fetched_leaves_the_next(machine: Machine
 
 def test_the_fallback_names_the_log_group(machine: Machine) -> None:
     machine.boot(script(fallback_config=FALLBACK.replace("metrics", LOG_GROUP_PLACEHOLDER)))
-    written = (machine.root / "etc" / "agent-without-accelerator.json").read_text()
+    written = (machine.root / "etc" / "agent-fallback.json").read_text()
     assert written.strip() == FALLBACK.replace("metrics", "/fleet/logs")
 
 
@@ -405,7 +458,7 @@ def test_text_with_any_character_arrives_as_it_was(machine: Machine) -> None:
         )
     )
     assert json.loads((machine.root / "etc" / "node.json").read_text()) == {"name": NASTY}
-    assert json.loads((machine.root / "etc" / "agent-without-accelerator.json").read_text()) == {"name": NASTY}
+    assert json.loads((machine.root / "etc" / "agent-fallback.json").read_text()) == {"name": NASTY}
     assert machine.calls("agent") == [f"-a fetch-config -m ec2 -s -c ssm:{NASTY}"]
     assert f" s3://bucket/{NASTY} " in machine.calls("aws")[0]
     assert machine.calls("workload") == [NASTY]

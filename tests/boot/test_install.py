@@ -183,7 +183,7 @@ def test_nothing_waits_for_what_waits_for_the_user_data(name: str) -> None:
 
 def test_the_setup_waits_for_the_driver_as_the_boot_script_does() -> None:
     start = unit(SETUP)["ExecStart"]
-    assert "accelerated_fleet_wait_for_driver" in start[0]
+    assert "fleet_wait_for_driver" in start[0]
     assert f"/{LIBRARY}/units/driver.sh" in start[0]
     assert start[1] == "-/usr/local/bin/accelerated-node setup"
     # A hyphen: what fails does not fail the unit.

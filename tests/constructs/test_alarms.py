@@ -45,7 +45,10 @@ def test_case_08_idle_alarm_fills_no_gap(scenario: str) -> None:
     (alarm,) = [alarm for id, alarm in alarms(scenario).items() if "IdleAlarm" in id]
     (expression,) = [each["Expression"] for each in alarm["Metrics"] if "Expression" in each]
     # A gap in the last branch of IF drops the point; in the middle branch, or in a comparison, it would read as 0.
-    assert expression == "IF(in_service < 1, 100, busiest)"
+    # The filler is above every threshold, also above one in transfers.
+    filler = 1000 if scenario == "fpga" else 100
+    assert expression == f"IF(in_service < 1, {filler}, busiest)"
+    assert filler >= alarm["Threshold"]
     assert (alarm["ComparisonOperator"], alarm["DatapointsToAlarm"]) == (
         "LessThanThreshold",
         alarm["EvaluationPeriods"],
@@ -71,6 +74,22 @@ def test_case_06_gap_alarm_comes_within_fifteen_minutes_or_the_warm_up(warm_up: 
     assert gap["DatapointsToAlarm"] == minutes
     # The group's own metrics come up to two minutes late.
     assert gap["EvaluationPeriods"] == minutes + 2
+
+
+@pytest.mark.parametrize("scenario", FLEETS)
+def test_case_45_an_accelerator_that_does_not_answer_has_an_alarm_of_its_own(scenario: str) -> None:
+    made = template(scenario)
+    alarm = properties(made, "FleetDegradedAlarm", ALARM)
+    assert (alarm["ComparisonOperator"], alarm["Threshold"]) == ("GreaterThanThreshold", 0)
+    assert (alarm["DatapointsToAlarm"], alarm["EvaluationPeriods"], periods(alarm)) == (10, 12, {60})
+    assert [text(action) for action in alarm["AlarmActions"]] == [text({"Ref": topic_of(scenario)})]
+    stats = [each["MetricStat"] for each in alarm.get("Metrics", []) if "MetricStat" in each]
+    watched = {stat["Metric"]["MetricName"]: stat["Stat"] for stat in stats} or {
+        alarm["MetricName"]: alarm["Statistic"]
+    }
+    # Settings of the machine are watched where some were asked for.
+    settings = {"setup_failures": "Maximum"} if scenario == "fullest" else {}
+    assert watched == {"accelerators_missing": "Maximum", **settings}
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)

@@ -60,14 +60,14 @@ def test_handler_settings_name_the_group_and_hold_its_protected_members() -> Non
             "metric": "nvidia_smi_utilization_gpu",
             "statistic": "Maximum",
             "idle_below": 5.0,
-            "shows_work": True,
+            "means": "work",
         },
         {
             "name": "cpu",
             "metric": "cpu_usage_active",
             "statistic": "Maximum",
             "idle_below": 10.0,
-            "shows_work": True,
+            "means": "work",
         },
     ]
 
@@ -143,7 +143,8 @@ def test_case_68_what_counts_as_use_can_be_chosen(
     made = fleet_template(idle=IdlePolicy(signals=signals))
     settings = settings_of(made, "FleetReleaseHandler")
     assert settings["WATCH_SESSIONS"] == sessions
-    assert [signal["name"] for signal in json.loads(settings["SIGNALS"])] == names
+    # Whatever is looked at, accelerators of which the instance knows nothing leave it unknown.
+    assert [signal["name"] for signal in json.loads(settings["SIGNALS"])] == [*names, "unknown_accelerators"]
 
 
 def test_policy_reaches_the_handler_unchanged() -> None:
@@ -157,13 +158,18 @@ def test_policy_reaches_the_handler_unchanged() -> None:
     settings = settings_of(fleet_template(idle=policy), "FleetReleaseHandler")
     assert (settings["WINDOW_SECONDS"], settings["WARM_UP_SECONDS"]) == ("7200", "2700")
     assert settings["MAX_RELEASE_SHARE"] == "0.25"
-    assert [signal["idle_below"] for signal in json.loads(settings["SIGNALS"])] == [12.5, 1.0, 33.0, 1.0]
+    assert [signal["idle_below"] for signal in json.loads(settings["SIGNALS"])] == [12.5, 1.0, 33.0, 1.0, 1.0]
 
 
-def test_case_68_only_a_login_shows_no_work() -> None:
+def test_what_a_value_above_the_threshold_means() -> None:
     settings = settings_of(fleet_template(), "FleetReleaseHandler")
-    shows_work = {signal["name"]: signal["shows_work"] for signal in json.loads(settings["SIGNALS"])}
-    assert shows_work == {"accelerator": True, "busy_mark": True, "cpu": True, "logins": False}
+    assert {signal["name"]: signal["means"] for signal in json.loads(settings["SIGNALS"])} == {
+        "accelerator": "work",
+        "busy_mark": "work",
+        "cpu": "work",
+        "logins": "presence",
+        "unknown_accelerators": "doubt",
+    }
 
 
 @pytest.mark.parametrize("signal", [IdleSignal.BUSY_MARK, IdleSignal.LOGINS])

@@ -23,9 +23,9 @@ GPU_SIGNAL = {
     "metric": "nvidia_smi_utilization_gpu",
     "statistic": "Maximum",
     "idle_below": 5,
-    "shows_work": True,
+    "means": "work",
 }
-CPU_SIGNAL = {"name": "cpu", "metric": "cpu_usage_active", "statistic": "Maximum", "idle_below": 30, "shows_work": True}
+CPU_SIGNAL = {"name": "cpu", "metric": "cpu_usage_active", "statistic": "Maximum", "idle_below": 30, "means": "work"}
 
 RELEASE_ENVIRONMENT = {
     "AUTO_SCALING_GROUP_NAME": GROUP,

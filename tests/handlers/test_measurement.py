@@ -25,7 +25,7 @@ from release_idle.measurement import (
 from tests.handlers.fake_aws import START
 
 NOW = START
-GPU = Signal(name="gpu", metric="nvidia_smi_utilization_gpu", statistic="Maximum", idle_below=5, shows_work=True)
+GPU = Signal(name="gpu", metric="nvidia_smi_utilization_gpu", statistic="Maximum", idle_below=5, means="work")
 LONG_AGO = NOW - timedelta(days=30)
 
 
@@ -244,7 +244,7 @@ def test_idle_since_is_the_end_of_the_last_busy_period() -> None:
 def test_a_call_stays_within_the_points_of_one_page(
     window_minutes: int, statistic: Statistic, period: int, reaches_back_minutes: int, queries: int
 ) -> None:
-    signal = Signal(name="gpu", metric="m", statistic=statistic, idle_below=5, shows_work=True)
+    signal = Signal(name="gpu", metric="m", statistic=statistic, idle_below=5, means="work")
     window = window_before(NOW, window_seconds=window_minutes * 60, period_seconds=60)
     span = span_to_read(signal, window, NOW)
     assert span.period_seconds == period
@@ -268,10 +268,19 @@ def test_a_coarse_series_needs_every_period_and_tolerates_no_empty_one() -> None
 
 def test_case_68_use_that_needs_no_job_is_never_work() -> None:
     # Somebody may be logged in on an instance whose worker has nothing: a queue's messages are not with this one.
-    logins = Signal(name="logins", metric="interactive_sessions", statistic="Maximum", idle_below=1, shows_work=False)
+    logins = Signal(name="logins", metric="interactive_sessions", statistic="Maximum", idle_below=1, means="presence")
     reading = series(dict.fromkeys(range(1, 41), 1.0))
     over = window_before(NOW, window_seconds=1800, period_seconds=60)
-    for signal, at_work in ((logins, False), (replace(logins, shows_work=True), True)):
+    for signal, at_work in ((logins, False), (replace(logins, means="work"), True)):
         finding = examine(signal, reading, over, expected_from=LONG_AGO, now=NOW)
         assert isinstance(finding, Busy)
         assert finding.at_work is at_work
+
+
+def test_case_24_what_the_instance_cannot_tell_is_unknown_and_neither_busy_nor_idle() -> None:
+    # Seven GPUs at rest say nothing about the eighth, which is in MIG mode or does not answer.
+    unknown = Signal(name="doubt", metric="accelerators_unknown", statistic="Maximum", idle_below=1, means="doubt")
+    over = window_before(NOW, window_seconds=1800, period_seconds=60)
+    told = dict.fromkeys(range(1, 41), 0.0)
+    for values, finding in (({**told, 20: 1.0}, Unknown), (told, Idle), ({}, Unknown)):
+        assert isinstance(examine(unknown, series(values), over, expected_from=LONG_AGO, now=NOW), finding)

@@ -17,8 +17,8 @@ from release_idle.planning import CapacityLimits, Plan, members_at_work, plan_re
 from tests.handlers.fake_aws import START
 
 NOW = START
-GPU = Signal(name="gpu", metric="nvidia_smi_utilization_gpu", statistic="Maximum", idle_below=5, shows_work=True)
-CPU = Signal(name="cpu", metric="cpu_usage_active", statistic="Maximum", idle_below=30, shows_work=True)
+GPU = Signal(name="gpu", metric="nvidia_smi_utilization_gpu", statistic="Maximum", idle_below=5, means="work")
+CPU = Signal(name="cpu", metric="cpu_usage_active", statistic="Maximum", idle_below=30, means="work")
 POLICY = IdlePolicy(
     window_seconds=1800,
     warm_up_seconds=600,

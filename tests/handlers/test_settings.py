@@ -37,7 +37,7 @@ def test_release_settings_mean_what_they_say() -> None:
     policy = settings.policy
     assert (policy.window_seconds, policy.warm_up_seconds, policy.period_seconds) == (1800, 600, 60)
     assert policy.signals == (
-        Signal(name="gpu", metric="nvidia_smi_utilization_gpu", statistic="Maximum", idle_below=5, shows_work=True),
+        Signal(name="gpu", metric="nvidia_smi_utilization_gpu", statistic="Maximum", idle_below=5, means="work"),
     )
     assert (policy.max_release_share, policy.protection_holds) == (0.5, False)
 
@@ -96,7 +96,7 @@ def test_a_missing_wake_setting_is_named(name: str) -> None:
         ("SIGNALS", signals(idle_below=True)),
         ("SIGNALS", signals(idle_below=float("nan"))),
         ("SIGNALS", signals(idle_below=float("inf"))),
-        ("SIGNALS", signals(shows_work=1)),
+        ("SIGNALS", signals(means="use")),
         ("SIGNALS", signals(unit="Percent")),
         ("SIGNALS", json.dumps([GPU_SIGNAL, GPU_SIGNAL])),
         ("QUEUE_URL", ""),

@@ -53,7 +53,10 @@ def test_case_71_all_functions_share_one_asset(from_checkout: Assembly) -> None:
     ]
 
     assert len(functions) == 3
-    assert [f"asset.{key.removesuffix('.zip')}" for key in set(functions)] == from_checkout.assets
+    assert len(set(functions)) == 1
+    # The other asset is the program for the instances.
+    assert len(from_checkout.assets) == 2
+    assert f"asset.{functions[0].removesuffix('.zip')}" in from_checkout.assets
 
 
 def test_case_71_other_path_times_modes_and_caches_change_nothing(from_checkout: Assembly, tmp_path: Path) -> None:
@@ -61,8 +64,9 @@ def test_case_71_other_path_times_modes_and_caches_change_nothing(from_checkout:
     for path in [path for path in copy.rglob("*") if path.is_file()]:
         path.chmod(0o755 if path.suffix == ".py" else 0o600)
         os.utime(path, (1_000_000_000, 1_000_000_000))
-    for folder in [copy / "lambda_handlers", *(copy / "lambda_handlers").iterdir()]:
-        (folder / "__pycache__").mkdir()
+    program = copy / "constructs_lib" / "node"
+    for folder in [copy / "lambda_handlers", *(copy / "lambda_handlers").iterdir(), program, program / "readers"]:
+        (folder / "__pycache__").mkdir(exist_ok=True)
         (folder / "__pycache__" / "index.cpython-310.pyc").write_bytes(b"left by a run of the tests")
 
     assert fleet_from(copy, tmp_path / "place") == from_checkout
@@ -81,23 +85,36 @@ def test_case_71_editable_install_gives_the_same_bytes(from_checkout: Assembly, 
     assert fleet_from(installed, tmp_path / "place") == from_checkout
 
 
-def append_a_byte_to_a_handler(handlers: Path) -> None:
-    with (handlers / "release_idle" / "decision.py").open("a") as file:
+def append_a_byte_to_a_handler(sources: Path) -> None:
+    with (sources / "lambda_handlers" / "release_idle" / "decision.py").open("a") as file:
         file.write("\n")
 
 
-def put_a_table_beside_a_handler(handlers: Path) -> None:
-    (handlers / "release_idle" / "table.json").write_text("{}")
+def put_a_table_beside_a_handler(sources: Path) -> None:
+    (sources / "lambda_handlers" / "release_idle" / "table.json").write_text("{}")
 
 
-@pytest.mark.parametrize("change", [append_a_byte_to_a_handler, put_a_table_beside_a_handler])
-def test_case_71_changed_handlers_change_the_hash(
+def append_a_byte_to_a_reader(sources: Path) -> None:
+    with (sources / "constructs_lib" / "node" / "readers" / "fpga.py").open("a") as file:
+        file.write("\n")
+
+
+def append_a_byte_to_a_unit(sources: Path) -> None:
+    with (sources / "constructs_lib" / "node" / "units" / "accelerated-node.service").open("a") as file:
+        file.write("\n")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [append_a_byte_to_a_handler, put_a_table_beside_a_handler, append_a_byte_to_a_reader, append_a_byte_to_a_unit],
+)
+def test_case_71_a_change_of_one_program_changes_the_hash_of_its_asset_alone(
     from_checkout: Assembly, tmp_path: Path, change: Callable[[Path], None]
 ) -> None:
     copy = copy_sources(tmp_path / "elsewhere")
-    change(copy / "lambda_handlers")
+    change(copy)
 
     changed = fleet_from(copy, tmp_path / "place")
 
-    assert set(changed.assets).isdisjoint(from_checkout.assets)
+    assert len(set(changed.assets) & set(from_checkout.assets)) == 1
     assert changed.templates != from_checkout.templates

@@ -33,7 +33,14 @@ DEVICES_PER_CARD = {"media": 2}
 """A U30 card shows as two devices."""
 
 _GAUGES = (
-    *("node_heartbeat", "accelerators_present", "accelerators_missing", "accelerator_idle_seconds", "busy_marks"),
+    *(
+        "node_heartbeat",
+        "accelerators_present",
+        "accelerators_missing",
+        "accelerators_unknown",
+        "accelerator_idle_seconds",
+        "busy_marks",
+    ),
     *("interactive_sessions", "setup_failures", "cold_start_driver_seconds", "cold_start_agent_seconds"),
     "cold_start_first_use_seconds",
 )

@@ -69,6 +69,8 @@ def test_each_metric_has_its_name_and_defaults(
     assert made.period.to_seconds() == period
     assert made.dimensions == BY_GROUP
     assert made.label
+    # The agent publishes without units, and a query that names one finds nothing.
+    assert made.unit is None
 
 
 @pytest.mark.parametrize("method", [each[0] for each in ALL])

@@ -105,8 +105,8 @@ def test_images_are_promised_only_where_they_are_known() -> None:
 
 def test_case_76_a_probe_lists_devices_and_is_no_version() -> None:
     for name in known_kinds():
-        assert not {"--version", "-v", "-V"} & set(kind_named(name).driver_probe)
-    assert kind_named("nvidia").driver_probe == ("/usr/bin/nvidia-smi", "-L")
+        assert not {"--version", "-v", "-V"} & set(kind_named(name).driver_probe.split())
+    assert kind_named("nvidia").driver_probe == "/usr/bin/nvidia-smi -L"
 
 
 def test_case_76_types_of_several_kinds_are_refused() -> None:

@@ -93,7 +93,7 @@ def _fault(split: bool, utilization: float | None, said: str) -> str | None:
 
 
 def _power(gpu: Element) -> float | None:
-    # Drivers from 525 on write gpu_power_readings, older ones power_readings; the names within changed with 545.
+    # The names of the node and of what it holds differ between driver generations.
     for readings in ("gpu_power_readings", "power_readings"):
         for draw in ("instant_power_draw", "power_draw", "average_power_draw"):
             power = watts(_text(gpu, f"{readings}/{draw}"))
@@ -103,7 +103,9 @@ def _power(gpu: Element) -> float | None:
 
 
 def _text(gpu: Element, path: str) -> str:
-    return (gpu.findtext(path) or "").strip()
+    """Return the text of a field, empty if there is none or it has parts, which no figure has."""
+    field = gpu.find(path)
+    return "" if field is None or len(field) else (field.text or "").strip()
 
 
 def _gpus(text: str) -> tuple[list[Element], bool]:

@@ -4,18 +4,18 @@
 
 # A probe that hangs in the driver cannot be killed, and `timeout` itself would wait for it; nobody waits for longer than
 # this read. Exit status and output both count: the tool can be present and fail, or succeed and list nothing.
-accelerated_fleet_driver_answers() {
+fleet_driver_answers() {
   local devices
   IFS= read -r -d '' -t 40 devices < <(timeout -k 5 30 bash -c "$DRIVER_PROBE" 2>/dev/null && printf '\0') &&
     [[ $devices == *[![:space:]]* ]]
 }
 
-accelerated_fleet_wait_for_driver() {
+fleet_wait_for_driver() {
   local state=/run/accelerated-fleet deadline=$((SECONDS + DRIVER_TIMEOUT))
   mkdir -p "$state"
   # Whoever has waited in vain since the machine started has waited for everybody.
   [ ! -e "$state/driver-given-up" ] || deadline=$SECONDS
-  until accelerated_fleet_driver_answers; do
+  until fleet_driver_answers; do
     if [ "$SECONDS" -ge "$deadline" ]; then
       : >"$state/driver-given-up"
       return 1

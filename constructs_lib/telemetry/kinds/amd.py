@@ -25,5 +25,5 @@ KIND = AcceleratorKind(
         Measurement(POWER, "W", maximum=5000, standard=True),
         Measurement(TEMPERATURE, "°C", minimum=-50, maximum=200, standard=True),
     ),
-    driver_probe=("cat", "/sys/class/drm/card*/device/gpu_busy_percent"),
+    driver_probe="cat /sys/class/drm/card*/device/gpu_busy_percent",
 )

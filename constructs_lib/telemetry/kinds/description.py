@@ -56,8 +56,7 @@ class AcceleratorKind:
         agent_section: key of the agent's configuration under which the agent itself reads the accelerators.
             Default: the agent cannot; the node program reads them and sends the figures by StatsD.
         metric_prefix: stands before a measurement's name when it is published.
-        driver_probe: command that lists the accelerators, and succeeds only once the driver answers. Words are split by
-            the shell on the instance, so that a pattern of file names can stand for the files.
+        driver_probe: shell command that lists the accelerators, and succeeds only once the driver answers.
         devices_per_accelerator: how many devices the operating system shows for one of the catalog's. Default: 1.
         images: public SSM parameters with the id of an AWS image that brings driver and tool, by operating system;
             ``{architecture}`` stands for the CPU's. Default: none is known.
@@ -73,7 +72,7 @@ class AcceleratorKind:
     idle_below: float | None = None
     agent_section: str | None = None
     metric_prefix: str
-    driver_probe: tuple[str, ...]
+    driver_probe: str
     devices_per_accelerator: int = 1
     images: Mapping[str, str] = field(default_factory=dict)
     image_lacks: frozenset[str] = frozenset()

@@ -25,5 +25,5 @@ KIND = AcceleratorKind(
         Measurement(TRANSFERS, "transfers", standard=True),
         Measurement(POWER, "W", maximum=5000, standard=True),
     ),
-    driver_probe=("fpga-describe-local-image-slots",),
+    driver_probe="fpga-describe-local-image-slots",
 )

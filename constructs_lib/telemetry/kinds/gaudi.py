@@ -25,5 +25,5 @@ KIND = AcceleratorKind(
         Measurement(POWER, "W", maximum=5000, standard=True),
         Measurement(TEMPERATURE, "°C", minimum=-50, maximum=200, standard=True),
     ),
-    driver_probe=("hl-smi", "-L"),
+    driver_probe="hl-smi -L",
 )

@@ -19,6 +19,6 @@ KIND = AcceleratorKind(
     metric_prefix=MEASUREMENT_PREFIX,
     use=UTILIZATION,
     measurements=(Measurement(UTILIZATION, "%", maximum=100, standard=True),),
-    driver_probe=("/opt/xilinx/xrt/bin/xbutil", "examine"),
+    driver_probe="/opt/xilinx/xrt/bin/xbutil examine",
     devices_per_accelerator=2,
 )

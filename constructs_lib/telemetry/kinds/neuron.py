@@ -26,7 +26,7 @@ KIND = AcceleratorKind(
         Measurement(MEMORY_USED, "MiB", standard=True),
     ),
     # The devices exist once the driver has found them; `neuron-ls` fails where there is none.
-    driver_probe=("/opt/aws/neuron/bin/neuron-ls",),
+    driver_probe="/opt/aws/neuron/bin/neuron-ls",
     images={
         system: f"/aws/service/neuron/dlami/base/{system}/latest/image_id"
         for system in ("amazon-linux-2023", "ubuntu-24.04")

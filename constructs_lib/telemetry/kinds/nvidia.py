@@ -46,6 +46,6 @@ KIND = AcceleratorKind(
     ),
     # Listing, not `--version`: the tool is on every image, also where there is no GPU (field case 76).
     # By its full path, because the agent looks nowhere else when it starts, and does not start without it.
-    driver_probe=("/usr/bin/nvidia-smi", "-L"),
+    driver_probe="/usr/bin/nvidia-smi -L",
     images={system: _IMAGE.format(system=system) for system in ("amazon-linux-2023", "ubuntu-22.04", "ubuntu-24.04")},
 )

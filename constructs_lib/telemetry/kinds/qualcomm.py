@@ -26,5 +26,5 @@ KIND = AcceleratorKind(
         Measurement(POWER, "W", maximum=5000, standard=True),
         Measurement(TEMPERATURE, "°C", minimum=-50, maximum=200, standard=True),
     ),
-    driver_probe=("/opt/qti-aic/tools/qaic-util", "-q"),
+    driver_probe="/opt/qti-aic/tools/qaic-util -q",
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 from tests.behaviour.simulator.load import Load
@@ -125,6 +126,7 @@ def _aggregated(lines: Iterable[Sent], interval: int) -> dict[tuple[int, str, st
     return buckets
 
 
+@lru_cache(maxsize=4096)
 def _parsed(line: str) -> tuple[str, str, Tags, float]:
     """Return name, type, tags and value of a line of StatsD with DogStatsD's tags."""
     name, _, rest = line.partition(":")
@@ -150,7 +152,7 @@ def _samples(section: str, load: Load) -> Iterator[tuple[dict[str, str], dict[st
     if section == "nvidia_gpu":
         for index, use in enumerate(load.accelerators or ()):
             if use is not None:
-                yield {"index": str(index), "name": "NVIDIA L4"}, _of_gpu(use, load)
+                yield {"index": str(index), "name": "NVIDIA L4"}, _of_gpu(use, load.memory, index in load.mig)
     elif section == "cpu":
         yield {"cpu": "cpu-total"}, {"cpu_usage_active": load.cpu, "cpu_usage_idle": 100 - load.cpu}
     elif section == "mem":
@@ -160,11 +162,11 @@ def _samples(section: str, load: Load) -> Iterator[tuple[dict[str, str], dict[st
     # Images of accelerated instances have no swap space, and then the plugin for it says nothing.
 
 
-def _of_gpu(use: float, load: Load) -> dict[str, float]:
-    utilization = {} if load.mig else {"nvidia_smi_utilization_gpu": use, "nvidia_smi_utilization_memory": use / 2}
+def _of_gpu(use: float, memory: float, mig: bool) -> dict[str, float]:
+    utilization = {} if mig else {"nvidia_smi_utilization_gpu": use, "nvidia_smi_utilization_memory": use / 2}
     return {
         **utilization,
-        "nvidia_smi_memory_used": load.memory,
+        "nvidia_smi_memory_used": memory,
         "nvidia_smi_memory_total": 24_000.0,
         "nvidia_smi_power_draw": 30.0 + use,
         "nvidia_smi_temperature_gpu": 40.0,

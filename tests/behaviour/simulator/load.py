@@ -12,7 +12,7 @@ class Load:
 
     ``accelerators`` holds the use of each: percent, or transfers since the reading before for kinds that only count
     them. None in it is one that does not answer; None in place of it is a tool that gives nothing, because it hangs,
-    fails or is missing. ``mig`` is an accelerator in slices: its tool answers, and says nothing about its use.
+    fails or is missing. ``mig`` are the numbers of those in slices: the tool answers, and does not tell their use.
     ``driver`` False means that the driver has not answered while the instance booted. ``busy_marks`` and ``logins`` are
     None while the node program cannot count them; ``session`` is one through Session Manager, a login too.
     ``node_program`` and ``agent`` False mean that they do not run; without the agent nothing at all is published.
@@ -25,7 +25,7 @@ class Load:
     session: bool = False
     logins: int | None = 0
     busy_marks: int | None = 0
-    mig: bool = False
+    mig: tuple[int, ...] = ()
     driver: bool = True
     node_program: bool = True
     agent: bool = True

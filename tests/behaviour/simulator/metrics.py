@@ -19,12 +19,46 @@ _STATISTICS: dict[str, Callable[[Sequence[float]], float]] = {
 }
 
 
+class _Samples:
+    """The samples of one series by minute, and what periods that are over and readable in full have come to."""
+
+    __slots__ = ("by_minute", "settled", "settled_until")
+
+    def __init__(self) -> None:
+        self.by_minute: dict[int, list[tuple[int, float]]] = {}
+        self.settled: dict[tuple[str, int, int], float | None] = {}
+        self.settled_until = 0
+
+    def add(self, timestamp: int, visible_at: int, value: float) -> None:
+        if timestamp < self.settled_until:
+            self.settled.clear()
+            self.settled_until = 0
+        found = self.by_minute.get(timestamp)
+        if found is None:
+            self.by_minute[timestamp] = [(visible_at, value)]
+        else:
+            found.append((visible_at, value))
+
+    def value(self, statistic: str, period: int, start: int, now: int) -> float | None:
+        slot = (statistic, period, start)
+        if slot in self.settled:
+            return self.settled[slot]
+        by_minute = self.by_minute
+        samples = [s for minute in range(start, start + period, 60) if minute in by_minute for s in by_minute[minute]]
+        values = [value for visible_at, value in samples if visible_at <= now]
+        result = _STATISTICS[statistic](values) if values else None
+        if start + period <= now and len(values) == len(samples):
+            self.settled[slot] = result
+            self.settled_until = max(self.settled_until, start + period)
+        return result
+
+
 class MetricStore:
     """Samples by exact series; a sample can be read once the delay of its namespace has passed."""
 
     def __init__(self, delays: Mapping[str, int]) -> None:
         self._delays = dict(delays)
-        self._series: dict[Key, dict[int, list[tuple[int, float]]]] = {}
+        self._series: dict[Key, _Samples] = {}
 
     def put(self, namespace: str, name: str, dimensions: Mapping[str, str], timestamp: int, value: float) -> None:
         """Store one sample of a series given by its parts."""
@@ -33,7 +67,10 @@ class MetricStore:
     def add(self, key: Key, timestamp: int, value: float, *, delay: int | None = None) -> None:
         """Store one sample; ``delay`` defaults to the namespace's, else to a minute."""
         visible_at = timestamp + (self._delays.get(key[0], 60) if delay is None else delay)
-        self._series.setdefault(key, {}).setdefault(timestamp, []).append((visible_at, value))
+        samples = self._series.get(key)
+        if samples is None:
+            samples = self._series[key] = _Samples()
+        samples.add(timestamp, visible_at, value)
 
     def published(self, namespace: str) -> set[tuple[str, frozenset[str]]]:
         """Return (metric name, dimension names) of every series of a namespace."""
@@ -45,19 +82,14 @@ class MetricStore:
 
     def series(self, key: Key, statistic: str, period: int, grid: Sequence[int], now: int) -> Series:
         """Return the points that can be read now, one for each slot start in ``grid`` that has samples."""
-        buckets = self._series.get(key)
-        if not buckets:
+        samples = self._series.get(key)
+        if samples is None:
             return {}
         result: Series = {}
         for start in grid:
-            values = [
-                value
-                for timestamp in range(start, start + period, 60)
-                for visible_at, value in buckets.get(timestamp, ())
-                if visible_at <= now
-            ]
-            if values:
-                result[start] = _STATISTICS[statistic](values)
+            value = samples.value(statistic, period, start, now)
+            if value is not None:
+                result[start] = value
         return result
 
     def answer(

@@ -52,12 +52,12 @@ class NodeProgram:
     def _answer(self, load: Load) -> Answer:
         if load.accelerators is None or not load.driver:
             return _NO_ANSWER
+        return Reading(tuple(self._device(index, use, load) for index, use in enumerate(load.accelerators)))
+
+    def _device(self, index: int, use: float | None, load: Load) -> Device:
         if self._settings.kind == "fpga":
-            return Reading(tuple(self._counting(index, use) for index, use in enumerate(load.accelerators)))
-        has_power = self._settings.kind not in _WITHOUT_POWER
-        return Reading(
-            tuple(_device(index, use, load.memory, load.mig, has_power) for index, use in enumerate(load.accelerators))
-        )
+            return self._counting(index, use)
+        return _telling(index, use, load.memory, index in load.mig, self._settings.kind not in _WITHOUT_POWER)
 
     def _counting(self, index: int, use: float | None) -> Device:
         """Return a device that tells its transfers since it was started."""
@@ -68,7 +68,7 @@ class NodeProgram:
 
 
 @cache
-def _device(index: int, use: float | None, memory: float, mig: bool, has_power: bool) -> Device:
+def _telling(index: int, use: float | None, memory: float, mig: bool, has_power: bool) -> Device:
     if use is None:
         return _dead(index)
     return Device(

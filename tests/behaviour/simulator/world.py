@@ -41,7 +41,7 @@ class Conditions:
 
 
 class World:
-    """A fleet as its template describes it; ``load`` says what each instance does in each minute."""
+    """A fleet as its template describes it; ``load`` says what each instance does in each minute, or the workers."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class World:
         self.template = Template(template)
         self.now = 0
         self.workers = workers
-        self._load = workers.load if workers else load or (lambda _instance, _now: Load())
+        self._load = load or (workers.load if workers else self._nothing_to_do)
         name, properties = self.template.group()
         self.group = Group(
             name,
@@ -156,14 +156,18 @@ class World:
         self._fire_schedules()
         self._deliver()
 
+    def _nothing_to_do(self, _instance: Instance, _now: int) -> Load:
+        return Load(accelerators=(0.0,) * self._image.accelerators)
+
     def _busyness(self, instance: Instance, now: int) -> float:
         load = self._load(instance, now)
         return load.busiest + load.cpu + 1 if load.busy else 0.0
 
     def _publish(self) -> None:
-        for instance in self.group.in_service:
-            if instance.in_service_since != self.now:
-                self._machine(instance).publish(self.store, self.now, self._load(instance, self.now))
+        for instance in self.group.alive:
+            machine = self._machine(instance)
+            if instance.state == "InService" and instance.in_service_since != self.now:
+                machine.publish(self.store, self.now, self._load(instance, self.now))
         for metric, value in self.group.metrics().items():
             dimensions = {"AutoScalingGroupName": self.group.name}
             self.store.put("AWS/AutoScaling", metric, dimensions, self.now, value)

@@ -42,13 +42,14 @@ class Rig:
     now: float = LAUNCHED + 80.0
     answer: Answer | Exception = field(default_factory=lambda: devices(0.0))
     identity: Identity | Exception = IDENTITY
-    boot: str = "boot-1"
+    boot: str | Exception = "boot-1"
     marks: int | Exception | None = 0
     sessions: int | Exception | None = 0
     news: News | Exception = field(default_factory=News)
     statsd: Exception | None = None
     doors: Exception | None = None
     asked_for: list[int | None] = field(default_factory=list)
+    looks_at_kernel_log: list[tuple[float, float]] = field(default_factory=list)
     marks_since: list[float] = field(default_factory=list)
     packets: list[tuple[Metric, ...]] = field(default_factory=list)
     log: list[dict[str, Any]] = field(default_factory=list)
@@ -89,10 +90,10 @@ class Rig:
             open_doors=lambda: _given(self.doors),
             read=self._read,
             identity=lambda: _given(self.identity),
-            boot_id=lambda: self.boot,
+            boot_id=lambda: _given(self.boot),
             count_busy_marks=self._count_marks,
             count_sessions=lambda tell: _counted(self.sessions, tell),
-            kernel_news=lambda now, since_boot: _given(self.news),
+            kernel_news=self._kernel_news,
             send=self._send,
             now=lambda: self.now,
             since_boot=lambda: self.now - BOOTED,
@@ -102,6 +103,11 @@ class Rig:
         self.asked_for.append(expected)
         answer: Answer = _given(self.answer)
         return answer
+
+    def _kernel_news(self, now: float, since_boot: float) -> News:
+        self.looks_at_kernel_log.append((now, since_boot))
+        news: News = _given(self.news)
+        return news
 
     def _count_marks(self, since: float, tell: Tell) -> int | None:
         self.marks_since.append(since)

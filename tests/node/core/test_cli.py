@@ -21,7 +21,7 @@ READING = Reading((Device(0, 50.0, None, 1024.0, 2048.0, 70.25, 41.0), Device(1,
 class Echo:
     """A reader whose tool is `sh`."""
 
-    FAULT_LINES = ()
+    FAULT_LINES: tuple[str, ...] = ()
 
     def __init__(self, script: str, answer: Answer = READING) -> None:
         self.script = script
@@ -88,9 +88,10 @@ class TestStatus:
         assert main(["--root", str(root), "status"]) == 3
         assert "no program has read anything yet" in capsys.readouterr().err
 
-    @pytest.mark.parametrize("document", [[], {}, {"epoch_seconds": "now"}, None])
-    def test_garbage_is_refused(self, root: Path, document: object, capsys: pytest.CaptureFixture[str]) -> None:
-        write(root, names.STATUS_FILE, document)
+    @pytest.mark.parametrize("text", ["", "[]", "{}", '{"epoch_seconds": "now"}', "null", "[" * 100_000])
+    def test_garbage_is_refused(self, root: Path, text: str, capsys: pytest.CaptureFixture[str]) -> None:
+        write(root, names.STATUS_FILE, {})
+        (root / names.STATUS_FILE.lstrip("/")).write_text(text)
         assert main(["--root", str(root), "status"]) == 1
         assert capsys.readouterr().err.startswith("accelerated-node: ")
 
@@ -125,6 +126,24 @@ class TestSettings:
         for command in ("read", "run"):
             assert main(["--root", str(root), command]) == 1
             assert "'abacus'" in capsys.readouterr().err
+
+
+class TestRun:
+    def test_the_settings_go_to_the_program(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        ran: list[Any] = []
+        monkeypatch.setattr(composition, "run", lambda settings, places: ran.append((settings.kind, places.root)))
+        assert main(["--root", str(root), "run"]) == 0
+        assert ran == [("nvidia", root)]
+
+    def test_a_second_one_says_so(
+        self, root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        def run(settings: object, places: object) -> None:
+            raise composition.AlreadyRunning("another accelerated-node runs already")
+
+        monkeypatch.setattr(composition, "run", run)
+        assert main(["--root", str(root), "run"]) == 1
+        assert capsys.readouterr().err == "accelerated-node: another accelerated-node runs already\n"
 
 
 class TestBusy:
@@ -188,7 +207,12 @@ class TestEmit:
 
     def test_lines(self, sent: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
         seen: list[object] = []
-        monkeypatch.setattr(emit, "emit_stream", lambda stream, send, errors: seen.append(stream) or 1)
+
+        def emit_stream(stream: object, send: object, errors: object) -> int:
+            seen.append(stream)
+            return 1
+
+        monkeypatch.setattr(emit, "emit_stream", emit_stream)
         assert main(["emit"]) == 1
         assert seen == [sys.stdin.buffer]
 

@@ -91,7 +91,10 @@ def test_the_instance_type_for_the_setup(monkeypatch: pytest.MonkeyPatch, capsys
         return answer
 
     monkeypatch.setattr(instance_metadata, "fetch_identity", fetch)
-    assert composition.instance_type() == "dl2q.24xlarge"
-    answers.extend([TimeoutError("timed out")] * 3)
-    assert composition.instance_type() is None
+    pauses: list[float] = []
+    assert composition.instance_type(pauses.append) == "dl2q.24xlarge"
+    assert len(pauses) == 2
+    answers.extend([TimeoutError("timed out")] * 100)
+    assert composition.instance_type(pauses.append) is None
+    assert 20 < sum(pauses) < 60
     assert "timed out" in capsys.readouterr().err

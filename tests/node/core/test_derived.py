@@ -125,13 +125,16 @@ class TestPresentAndMissing:
         found = instance_metrics(outcome)
         assert found.get(names.ACCELERATORS_PRESENT) == present
         assert found.get(names.ACCELERATORS_MISSING) == missing
+        assert found.get(names.ACCELERATORS_UNKNOWN) == missing
         assert found.get(names.HEARTBEAT) == heartbeat
 
     def test_a_device_split_by_design_is_not_missing_and_its_use_is_not_known(self) -> None:
         split = Device(0, memory_used_mib=1.0, fault="MIG is on", use_unknown_by_design=True)
         outcomes = replay((0, Reading((split,))), (60, Reading((split,))))
-        assert instance_metrics(outcomes[1])[names.ACCELERATORS_MISSING] == 0
-        assert instance_metrics(outcomes[1])[names.HEARTBEAT] == 1
+        found = instance_metrics(outcomes[1])
+        assert found[names.ACCELERATORS_MISSING] == 0
+        assert found[names.ACCELERATORS_UNKNOWN] == 1
+        assert found[names.HEARTBEAT] == 1
         assert idle_times(outcomes) == [None, None]
 
     def test_case_06_a_report_without_its_use_stops_the_heartbeat(self) -> None:
@@ -139,6 +142,11 @@ class TestPresentAndMissing:
         (outcome,) = replay((0, Reading((Device(0, memory_used_mib=1.0, fault="no gpu_util"),))))
         assert names.HEARTBEAT not in instance_metrics(outcome)
         assert instance_metrics(outcome)[names.ACCELERATORS_MISSING] == 1
+
+    def test_a_counter_that_was_read_once_has_told_no_use_yet(self) -> None:
+        outcomes = replay(*[(60.0 * n, Reading((Device(0, transfers=5),))) for n in range(2)])
+        assert [instance_metrics(outcome)[names.ACCELERATORS_UNKNOWN] for outcome in outcomes] == [1, 0]
+        assert [instance_metrics(outcome)[names.ACCELERATORS_MISSING] for outcome in outcomes] == [0, 0]
 
 
 class TestIdleTime:
@@ -249,6 +257,7 @@ class TestCounts:
         (outcome,) = replay((0, HUNG_TOOL), counts=counts)
         assert instance_metrics(outcome) == {
             names.ACCELERATORS_MISSING: 1,
+            names.ACCELERATORS_UNKNOWN: 1,
             names.BUSY_MARKS: 2,
             names.SESSIONS: 0,
             names.SETUP_FAILURES: 1,

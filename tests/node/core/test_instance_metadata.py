@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from constructs_lib.node import instance_metadata
 from constructs_lib.node.instance_metadata import Identity, fetch_identity, parse_identity
 
 # The shape of "Instance identity documents", EC2 User Guide.
@@ -76,6 +77,20 @@ def test_a_token_is_asked_for_first() -> None:
         ("GET", "/latest/dynamic/instance-identity/document", {"X-aws-ec2-metadata-token": "secret=="}),
     ]
     assert service.open == 0
+
+
+def test_the_service_is_asked_directly_and_not_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No proxy of the environment may see it."""
+    asked: list[tuple[str, float]] = []
+
+    def connection(host: str, timeout: float) -> Service:
+        asked.append((host, timeout))
+        return Service([TimeoutError("timed out")])
+
+    monkeypatch.setattr(instance_metadata, "HTTPConnection", connection)
+    with pytest.raises(TimeoutError):
+        fetch_identity()
+    assert asked == [("169.254.169.254", 1.0)]
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,10 @@ from constructs_lib.node.readings import Device, Reading
 from constructs_lib.node.settings import MachineSetup
 from tests.node.core.machine import HUNG_TOOL, IDENTITY, LAUNCHED, Rig, devices
 
+NO_READING = {"accelerators_missing": 1, "accelerators_unknown": 1, "busy_marks": 0, "interactive_sessions": 0}
+
+NEED_THE_TYPE = {"accelerators_missing", "accelerators_unknown"}
+
 
 @pytest.fixture
 def rig(tmp_path: Path) -> Rig:
@@ -28,6 +32,7 @@ def test_an_idle_machine_says_so_in_each_interval(rig: Rig) -> None:
         "node_heartbeat": 1,
         "accelerators_present": 1,
         "accelerators_missing": 0,
+        "accelerators_unknown": 0,
         "accelerator_idle_seconds": 60,
         "busy_marks": 0,
         "interactive_sessions": 0,
@@ -41,7 +46,7 @@ class TestFieldCases:
         assert rig.read()["accelerator_utilization#0"] == 97.0
         rig.answer = HUNG_TOOL
         for _ in range(3):
-            assert rig.read() == {"accelerators_missing": 1, "busy_marks": 0, "interactive_sessions": 0}
+            assert rig.read() == NO_READING
         assert rig.status["answer"] == "hung"
         assert rig.status["devices"] == []
         assert [line["cause"] for line in rig.told("fails")] == ["hung"]
@@ -110,6 +115,13 @@ class TestExpectedDevices:
         rig.identity = IDENTITY
         assert rig.read()["accelerators_missing"] == 0
         assert [line["event"] for line in rig.log] == ["fails", "works again"]
+
+    def test_a_type_that_the_settings_do_not_have_is_told_once(self, rig: Rig) -> None:
+        rig.identity = replace(IDENTITY, instance_type="trn2.48xlarge")
+        assert "accelerators_missing" not in rig.read()
+        assert "accelerators_missing" not in rig.read()
+        (line,) = rig.log
+        assert "trn2.48xlarge" in line["reason"]
 
     def test_one_type_needs_no_metadata(self, rig: Rig) -> None:
         rig.settings = replace(rig.settings, expected={"g6.12xlarge": 4, "g5.12xlarge": 4})
@@ -193,7 +205,6 @@ class TestColdStart:
         rig.answer = devices(100.0)
         assert self.cold_start(rig.read()) == {}
         rig.start()
-        rig.answer = devices(0.0)
         rig.read()
         rig.identity = IDENTITY
         assert self.cold_start(rig.read()) == {"cold_start_first_use_seconds": 140}
@@ -263,7 +274,11 @@ class TestFaultsOfParts:
             ("marks", "busy marks", {"busy_marks", "accelerator_idle_seconds"}),
             ("sessions", "sessions", {"interactive_sessions"}),
             ("news", "kernel log", set()),
-            ("identity", "instance metadata", {"accelerators_missing", "accelerator_idle_seconds"}),
+            (
+                "identity",
+                "instance metadata",
+                {"accelerators_missing", "accelerators_unknown", "accelerator_idle_seconds"},
+            ),
         ],
     )
     @pytest.mark.parametrize("error", [PermissionError(13, "Permission denied"), RuntimeError("a slip")])
@@ -277,7 +292,7 @@ class TestFaultsOfParts:
 
     def test_a_reader_that_fails_is_no_reading(self, rig: Rig) -> None:
         rig.answer = RuntimeError("a slip")
-        assert rig.read() == {"accelerators_missing": 1, "busy_marks": 0, "interactive_sessions": 0}
+        assert rig.read() == NO_READING
         rig.read()
         assert [line["part"] for line in rig.told("fails")] == ["reader", "accelerators"]
 
@@ -310,6 +325,13 @@ class TestFaultsOfParts:
         rig.read()
         assert len(rig.told("accelerator fault")) == 1
         assert rig.told("fails")[0]["reason"] == "cannot keep faults: full"
+
+    def test_a_device_that_is_split_by_design_is_told_and_no_problem(self, rig: Rig) -> None:
+        rig.answer = Reading((Device(0, fault="MIG is on", use_unknown_by_design=True),))
+        rig.read()
+        rig.read()
+        assert [(line["event"], line["reason"]) for line in rig.log] == [("use is not known", "MIG is on")]
+        assert rig.status["problems"] == {}
 
     def test_a_device_that_recovers_is_told(self, rig: Rig) -> None:
         for use in (None, None, 0.0):
@@ -349,6 +371,11 @@ class TestLoop:
         rig.run(2, Supervisor(str(tmp_path / "gone")))
         assert len(rig.packets) == 2
         assert [line["part"] for line in rig.told("fails")] == ["supervisor"]
+
+    def test_what_the_kernel_says_is_news_from_the_start_on(self, rig: Rig) -> None:
+        """The first look of a boot only marks where the program came in: it must not be a whole interval late."""
+        rig.run(0, self.Manager())
+        assert rig.looks_at_kernel_log == [(LAUNCHED + 80, 68.0)]
 
     def test_doors_that_cannot_be_opened_do_not_stop_it(self, rig: Rig) -> None:
         rig.doors = PermissionError(13, "Permission denied")

@@ -11,7 +11,7 @@ from constructs_lib.node.readings import FAILED, HUNG, MISSING, Answer, Command,
 class PerSlot:
     """A reader with a command for each device, as that of FPGAs."""
 
-    FAULT_LINES = ()
+    FAULT_LINES: tuple[str, ...] = ()
 
     def __init__(self) -> None:
         self.outputs: Sequence[Output] = ()

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from constructs_lib.node.statsd import COUNTER, GAUGE, PACKET_LIMIT_BYTES, Metric, Sender, packets
+from constructs_lib.node.statsd import COUNTER, GAUGE, PACKET_LIMIT_BYTES, Metric, Sender, connect, packets
 
 _LINE = re.compile(r"[A-Za-z0-9_]+:-?\d+(\.\d{1,3})?\|(g|c|ms)(\|#index:\d+)?")
 
@@ -63,6 +63,12 @@ def test_packets_hold_every_line_once_and_fit_a_frame(metrics: list[Metric]) -> 
     lines = [line for packet in sent for line in packet.decode().split("\n")]
     assert lines == [line for metric in metrics for line in metric.lines()]
     assert all(_LINE.fullmatch(line) for line in lines)
+
+
+@pytest.mark.parametrize(("name_length", "sizes"), [(1422, [1432]), (1423, [5, 1427])])
+def test_a_packet_may_be_filled_to_the_last_byte(name_length: int, sizes: list[int]) -> None:
+    sent = packets([Metric("x", 1), Metric("y" * name_length, 1)])
+    assert [len(packet) for packet in sent] == sizes
 
 
 def test_packets_are_as_few_as_the_lines_need() -> None:
@@ -121,3 +127,21 @@ def test_a_packet_that_was_refused_before_does_not_cost_the_next_one() -> None:
     connection.pending = 111
     Sender(connection).send([Metric("node_heartbeat", 1)])  # type: ignore[arg-type]
     assert connection.sent == [b"node_heartbeat:1|g"]
+
+
+def test_the_agent_is_reached_by_udp_and_never_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[object] = []
+
+    class Udp:
+        def __init__(self, family: int, type: int) -> None:
+            calls.append((family, type))
+
+        def connect(self, address: object) -> None:
+            calls.append(address)
+
+        def setblocking(self, flag: bool) -> None:
+            calls.append(flag)
+
+    monkeypatch.setattr(socket, "socket", Udp)
+    connect(("127.0.0.1", 8125))
+    assert calls == [(socket.AF_INET, socket.SOCK_DGRAM), ("127.0.0.1", 8125), False]

@@ -80,6 +80,14 @@ def test_what_is_written_down_is_read_again(tmp_path: Path) -> None:
     assert again.living(ARGV) == 7
 
 
+@pytest.mark.parametrize(
+    "data", [None, {}, [7], [[["a"], 7]], [["a", 7, 99]], [[[5], 7, 99]], [[["a"], 0, 99]], [[["a"], 7, True]]]
+)
+def test_what_nobody_wrote_down_is_refused(data: object) -> None:
+    with pytest.raises(ValueError, match="stuck process"):
+        Stuck(Path("/nowhere")).restore(data)
+
+
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.text(max_size=3), lambda inner: st.lists(inner, max_size=4)

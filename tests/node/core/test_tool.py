@@ -88,6 +88,21 @@ def test_what_is_no_text_becomes_text() -> None:
     assert succeed(tools().run_one(shell(r"printf '\377ok'"))).stdout == "\ufffdok"
 
 
+@pytest.fixture
+def typed() -> Iterator[None]:
+    """Something on the standard input of this process."""
+    before = os.dup(0)
+    read_end, write_end = os.pipe()
+    os.write(write_end, b"yes\n")
+    os.close(write_end)
+    os.dup2(read_end, 0)
+    yield
+    os.dup2(before, 0)
+    os.close(before)
+    os.close(read_end)
+
+
+@pytest.mark.usefixtures("typed")
 def test_nothing_can_be_asked_of_a_person() -> None:
     assert succeed(tools().run_one(shell("cat"))).stdout == ""
 
@@ -289,3 +304,18 @@ def test_a_child_whose_end_cannot_be_watched_is_ended(monkeypatch: pytest.Monkey
     answer = tools().run_one(shell("read x < $1", never))
     assert isinstance(answer, NoReading)
     assert answer.cause == FAILED
+
+
+@pytest.mark.parametrize(
+    "error", [PermissionError(1, "Operation not permitted"), ProcessLookupError(3, "No such process")]
+)
+def test_a_group_that_cannot_be_signalled_does_not_cost_the_answer(
+    monkeypatch: pytest.MonkeyPatch, error: OSError
+) -> None:
+    """What the tool left behind runs as somebody else, or is gone already."""
+
+    def refuse(group: int, number: int) -> None:
+        raise error
+
+    monkeypatch.setattr(os, "killpg", refuse)
+    assert tools().run_one(shell("echo 5")) == Output(0, "5\n")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from constructs_lib.node.busy import count_marks, prepare_directory, read_locks, run_busy
+from constructs_lib.node.busy import count_marks, prepare_directory, read_locks
 from tests.node.doors.processes import AS_ON_AN_INSTANCE, started
 
 BUSY = (
@@ -43,11 +43,6 @@ def directory() -> Iterator[Path]:
     prepare_directory(marks)
     yield marks
     shutil.rmtree(marks)
-
-
-@pytest.fixture
-def told() -> list[str]:
-    return []
 
 
 def _line(process: subprocess.Popen[str]) -> str:
@@ -112,10 +107,14 @@ sys.exit(signal.SIGINT in signal.sigpending())
     command = [sys.executable, "-c", in_terminal, str(directory), sys.executable, "-c", counts]
     with subprocess.Popen(command, stdin=terminal, stdout=subprocess.PIPE, text=True) as busy:
         assert _line(busy) == "ready"
+        # Stopped meanwhile: a signal passed on before the command has taken the first would be one with it.
+        busy.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, busy.pid, os.WSTOPPED | os.WNOWAIT)
         os.write(master, b"\x03")
         assert _line(busy) == "SIGINT"
         # Passed on after the key press's signal would have been: lower numbers are handled first.
         busy.send_signal(signal.SIGUSR1)
+        busy.send_signal(signal.SIGCONT)
         assert busy.wait() == 0
     os.close(master)
     os.close(terminal)
@@ -135,75 +134,85 @@ def test_a_user_without_rights_can_hold_a_mark(directory: Path) -> None:
     assert list(directory.iterdir()) == []
 
 
-def test_the_command_inherits_its_usual_signals(directory: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    status = run_busy(["grep", "-E", "^Sig(Blk|Ign)", "/proc/self/status"], None, directory)
+def _run(directory: Path, *command: str, name: str | None = None) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end. In a process of one thread, as on an instance; that of the tests may have more."""
+    arguments = [sys.executable, "-c", BUSY.replace("None", repr(name)), str(directory), *command]
+    return subprocess.run(arguments, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
 
-    masks = dict(line.split() for line in capfd.readouterr().out.splitlines())
-    assert status == 0
+
+def test_the_command_inherits_its_usual_signals(directory: Path) -> None:
+    done = _run(directory, "grep", "-E", "^Sig(Blk|Ign)", "/proc/self/status")
+
+    masks = dict(line.split() for line in done.stdout.splitlines())
     assert int(masks["SigBlk:"], 16) == 0
     assert int(masks["SigIgn:"], 16) & (1 << (signal.SIGPIPE - 1)) == 0
 
 
 @pytest.mark.parametrize(("command", "status"), [(["true"], 0), (["false"], 1), (["sh", "-c", "kill -9 $$"], 137)])
-def test_the_status_is_the_commands(directory: Path, command: list[str], status: int, told: list[str]) -> None:
-    assert run_busy(command, None, directory, told.append) == status
-    assert told == []
+def test_the_status_is_the_commands(directory: Path, command: list[str], status: int) -> None:
+    done = _run(directory, *command)
+
+    assert (done.returncode, done.stderr) == (status, "")
     assert list(directory.iterdir()) == []
 
 
-def test_a_command_that_does_not_exist_gives_127(directory: Path, told: list[str]) -> None:
-    assert run_busy(["no-such-command-here"], None, directory, told.append) == 127
-    assert "no-such-command-here" in told[0]
+def test_a_command_that_does_not_exist_gives_127(directory: Path) -> None:
+    done = _run(directory, "no-such-command-here")
+
+    assert done.returncode == 127
+    assert "no-such-command-here" in done.stderr
     assert list(directory.iterdir()) == []
 
 
-def test_a_command_that_cannot_be_executed_gives_126(directory: Path, told: list[str], tmp_path: Path) -> None:
+def test_a_command_that_cannot_be_executed_gives_126(directory: Path, tmp_path: Path) -> None:
     plain = tmp_path / "plain"
     plain.write_text("echo")
 
-    assert run_busy([str(plain)], None, directory, told.append) == 126
-    assert run_busy([str(tmp_path)], None, directory, told.append) == 126
-    assert len(told) == 2
+    for command in (plain, tmp_path):
+        done = _run(directory, str(command))
+        assert done.returncode == 126
+        assert "Permission denied" in done.stderr
 
 
-def test_a_command_runs_without_a_mark_and_it_is_told_loudly(
-    tmp_path: Path, told: list[str], capfd: pytest.CaptureFixture[str]
-) -> None:
-    assert run_busy(["sh", "-c", "echo done; exit 3"], None, tmp_path / "absent", told.append) == 3
-    assert capfd.readouterr().out == "done\n"
-    assert "NO BUSY MARK" in told[0]
-    assert "absent" in told[0]
+def test_a_command_runs_without_a_mark_and_it_is_told_loudly(tmp_path: Path) -> None:
+    done = _run(tmp_path / "absent", "sh", "-c", "echo done; exit 3")
+
+    assert (done.returncode, done.stdout) == (3, "done\n")
+    assert "NO BUSY MARK" in done.stderr
+    assert "absent" in done.stderr
 
 
 @pytest.mark.parametrize("name", ["../../etc/passwd", "two\nlines", "Ärger 🔥", "", "/", "-n", "x" * 1000])
-def test_no_name_leaves_the_directory(directory: Path, name: str, told: list[str]) -> None:
-    listing = ["sh", "-c", f'test "$(ls -A {directory} | wc -l)" = 1']
+def test_no_name_leaves_the_directory(directory: Path, name: str) -> None:
+    done = _run(directory, "ls", "-A", str(directory), name=name)
 
-    assert run_busy(listing, name, directory, told.append) == 0
-    assert told == []
-
-
-def test_several_of_the_same_name_are_several_marks(directory: Path, told: list[str]) -> None:
-    count = f"exit $(ls -A {directory} | wc -l)"
-    inner = f"{AS_ON_AN_INSTANCE}\nfrom pathlib import Path\nfrom accelerated_node.busy import run_busy\n"
-    inner += f"sys.exit(run_busy(['sh', '-c', {count!r}], 'job', Path({str(directory)!r})))"
-
-    assert run_busy([sys.executable, "-c", inner], "job", directory, told.append) == 2
+    assert (done.returncode, done.stderr) == (0, "")
+    assert len(done.stdout.splitlines()) == 1
 
 
-def test_a_mark_that_somebody_removed_is_told_and_the_status_kept(directory: Path, told: list[str]) -> None:
-    assert run_busy(["sh", "-c", f"rm {directory}/*; exit 4"], None, directory, told.append) == 4
-    assert "not removed" in told[0]
+def test_several_of_the_same_name_are_several_marks(directory: Path) -> None:
+    inner = [sys.executable, "-c", BUSY.replace("None", "'job'"), str(directory), "ls", "-A", str(directory)]
+
+    assert len(_run(directory, *inner, name="job").stdout.splitlines()) == 2
 
 
-def test_a_process_that_may_not_be_signalled_is_told(monkeypatch: pytest.MonkeyPatch, told: list[str]) -> None:
-    from constructs_lib.node import foreground
+def test_a_mark_that_somebody_removed_is_told_and_the_status_kept(directory: Path) -> None:
+    done = _run(directory, "sh", "-c", f"rm {directory}/*; exit 4")
 
-    def refuse(process: int, number: int) -> None:
-        raise PermissionError(1, "Operation not permitted")
+    assert done.returncode == 4
+    assert "not removed" in done.stderr
 
-    # The signal comes from the command itself, and it ends by itself afterwards.
-    monkeypatch.setattr(os, "kill", refuse)
 
-    assert foreground.run_in_foreground(["sh", "-c", "kill -USR1 $PPID; exit 5"], told.append) == 5
-    assert told == ["SIGUSR1 cannot be passed on: Operation not permitted"]
+def test_a_command_that_may_not_be_signalled_is_told_and_awaited(directory: Path) -> None:
+    """As with one that has become another user."""
+    refused = """
+import os
+def refuse(process, number):
+    raise PermissionError(1, "Operation not permitted")
+os.kill = refuse
+"""
+    arguments = [sys.executable, "-c", refused + BUSY, str(directory), "sh", "-c", "kill -USR1 $PPID; exit 5"]
+    done = subprocess.run(arguments, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 5
+    assert "SIGUSR1 cannot be passed on" in done.stderr

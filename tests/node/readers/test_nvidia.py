@@ -168,7 +168,9 @@ def test_an_error_in_the_middle_of_the_report_costs_the_rest_only() -> None:
     assert broken.fault is not None
 
 
-@pytest.mark.parametrize("said", ["N/A", "[N/A]", "", "-1 %", "101 %", "NaN %", "Infinity", "9" * 400, "50 MiB", "½ %"])
+@pytest.mark.parametrize(
+    "said", ["N/A", "[N/A]", "", "-1 %", "101 %", "NaN %", "Infinity", "9" * 400, "50 MiB", "½ %", "8<a/>5 %"]
+)
 def test_a_use_that_is_no_percentage_is_a_fault_and_not_a_zero(said: str) -> None:
     report = recorded("nvidia", "fraction.xml").replace("<gpu_util>0 %", f"<gpu_util>{said}")
 

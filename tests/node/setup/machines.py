@@ -90,6 +90,7 @@ class Storage:
         self.written: list[str] = []
         self.elsewhere: dict[str, str] = {}
         self.array_path = "/dev/md127"
+        self.asleep: list[list[Disk]] = []
         tools.programs.update(
             {
                 "udevadm": lambda _: fine(),
@@ -110,7 +111,7 @@ class Storage:
             for child in disk.children:
                 child.mount_point = None
         if not assembled:
-            self._asleep = [disk.children for disk in self.disks[1:]]
+            self.asleep = [disk.children for disk in self.disks[1:]]
             for disk in self.disks[1:]:
                 disk.children = []
 
@@ -146,7 +147,7 @@ class Storage:
             return fine("mdadm - v4.2")
         members = [self.device(word) for word in argv if word.startswith("/dev/nvme")]
         if argv[0] == "--assemble":
-            for disk, children in zip(self.disks[1:], self._asleep, strict=True):
+            for disk, children in zip(self.disks[1:], self.asleep, strict=True):
                 disk.children = children
             return fine()
         assert argv[0] == "--create"

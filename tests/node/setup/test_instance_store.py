@@ -109,8 +109,10 @@ def _array_of_somebody(content: str | None = None) -> list[Disk]:
     ]
 
 
-def _array_of_ours(content: str, label: str | None) -> list[Disk]:
-    array = Disk("/dev/md127", None, "raid0", content, label)
+def _array_of_ours(
+    content: str | None, label: str | None, type_: str = "raid0", children: Sequence[Disk] = ()
+) -> list[Disk]:
+    array = Disk("/dev/md127", None, type_, content, label, children=list(children))
     return [
         Disk(f"/dev/nvme{number}n1", content="linux_raid_member", label=ARRAY_OF_OURS, children=[array])
         for number in (1, 2)
@@ -131,6 +133,12 @@ def _two_arrays() -> list[Disk]:
         )
         for number in (1, 2)
     ]
+
+
+def _part_of_an_array() -> list[Disk]:
+    first, second = _array_of_ours("ext4", "accelstore")
+    second.children = []
+    return [first, second]
 
 
 SOMEBODY_ELSES = {
@@ -155,6 +163,20 @@ SOMEBODY_ELSES = {
     "our array, with somebody's file system": (_array_of_ours("xfs", None), "/dev/md127 holds xfs"),
     "one blank, one used": ([*blank(1), Disk("/dev/nvme2n1", content="xfs")], "/dev/nvme1n1 is blank and the others"),
     "one of ours replaced by a blank one": (_one_replaced(), "/dev/nvme2n1 is blank and the others"),
+    "our file system, with something on top": (
+        [Disk("/dev/nvme1n1", content="ext4", label="accelstore", children=[Disk("/dev/dm-0", None, "crypt")])],
+        "/dev/nvme1n1 holds ext4, crypt /dev/dm-0",
+    ),
+    "our file system on each of two disks": (
+        [Disk(f"/dev/nvme{number}n1", content="ext4", label="accelstore") for number in (1, 2)],
+        "/dev/nvme1n1 holds ext4",
+    ),
+    "a mirror of our name": (_array_of_ours(None, None, "raid1"), "/dev/md127 holds something"),
+    "a partition on our array": (
+        _array_of_ours(None, None, children=[Disk("/dev/md127p1", None, "part")]),
+        "/dev/md127 holds part /dev/md127p1",
+    ),
+    "an array of ours that lacks a disk": (_part_of_an_array(), "belong to several arrays or to a part of one"),
     "two arrays of our name": (_two_arrays(), "belong to several arrays"),
 }
 
@@ -168,6 +190,30 @@ def test_what_somebody_else_uses_is_left_alone(tools: Tools, apply: Callable[[],
     assert expected in outcome.detail
     assert writers(tools) == []
     assert storage.written == []
+
+
+def test_what_the_machine_lists_counts_even_if_the_disk_shows_nothing(
+    tools: Tools, apply: Callable[[], Outcome]
+) -> None:
+    storage = Storage(tools, [Disk("/dev/nvme1n1", content="zfs_member")])
+    tools.programs["wipefs"] = lambda _: fine("")
+    assert not apply().ok
+    assert storage.written == []
+
+
+def test_a_new_array_that_shows_old_content_is_not_formatted(tools: Tools, apply: Callable[[], Outcome]) -> None:
+    """The disks were blank where signatures of disks lie; the array begins elsewhere."""
+    storage = Storage(tools, blank(1, 2))
+
+    def create(argv: Sequence[str]) -> Answer:
+        answer = storage.mdadm(argv)
+        if argv[0] == "--create":
+            storage.disks[1].children[0].signature_unlisted = "xfs"
+        return answer
+
+    tools.programs["mdadm"] = create
+    assert apply() == Outcome(False, "/dev/md127 holds something that is not of this program: it is left alone")
+    assert tools.calls("mkfs.ext4") == []
 
 
 @pytest.mark.parametrize("model", [EBS, None, "Micron_7450", "Amazon EC2 NVMe Instance Storage 2"])
@@ -212,6 +258,7 @@ def test_a_disk_that_cannot_be_read_is_left_alone(tools: Tools, apply: Callable[
         (fine('{"blockdevices": [{"name": "/dev/nvme1n1"}]}'), "the list of disks makes no sense"),
         (fine('{"blockdevices": null}'), "the list of disks makes no sense"),
         (fine('["blockdevices"]'), "the list of disks makes no sense"),
+        (fine('{"blockdevices": [{"name": "/dev/nvme1n1", "children": "x"}]}'), "the list of disks makes no sense"),
     ],
 )
 def test_disks_that_cannot_be_listed(
