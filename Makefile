@@ -54,8 +54,9 @@ package: setup
 synth: setup ## write every example's cloud assembly to build/synth/<example>/, without credentials or context
 	$(PY) scripts/synth.py $(BUILD)/synth
 
-bench: setup ## compare a fleet's synthesis with the same resources written by hand
+bench: setup ## synthesis time against the same resources by hand; what the node program takes of a machine
 	$(PY) -m benchmarks.synth
+	$(PY) -m benchmarks.node
 
 clean: ## remove what the targets wrote, but not what setup installed
 	rm -rf $(BUILD) cdk.out .coverage htmlcov .mypy_cache .pytest_cache .ruff_cache .hypothesis

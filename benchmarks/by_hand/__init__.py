@@ -1,6 +1,7 @@
 """The resources of ``benchmarks.ours``, written out with aws-cdk-lib as somebody would who has no library.
 
-Nothing of ``constructs_lib`` is used; only the handlers' code is the same, since both sides stage it.
+Nothing of ``constructs_lib`` is used; only the code of the handlers and of the program on the instances is the same,
+since both sides stage it.
 """
 
 from __future__ import annotations

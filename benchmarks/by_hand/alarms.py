@@ -106,6 +106,8 @@ def watch(stack: Stack, group: autoscaling.AutoScalingGroup, topic: sns.Topic) -
         period=minute,
     )
     alarm(stack, "TelemetryGap", silent, topic, periods=12, datapoints=10)
+    missing = group_metric(group, NAMESPACE, "accelerators_missing", "Maximum", minute)
+    alarm(stack, "Degraded", missing, topic, periods=12, datapoints=10)
     short = cloudwatch.MathExpression(
         expression="desired - in_service",
         using_metrics={"desired": desired, "in_service": in_service},

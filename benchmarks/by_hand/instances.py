@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 from aws_cdk import CfnResource, Duration, Stack, Tags
 from aws_cdk import aws_autoscaling as autoscaling
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
+from aws_cdk import aws_s3_assets as assets
 from aws_cdk import aws_ssm as ssm
 
 from benchmarks.by_hand.names import FLEET_TAG, NAMESPACE
@@ -17,14 +19,24 @@ _AGENT_PARTS = {
     "cpu": {"measurement": ["usage_active"], "totalcpu": True, "drop_original_metrics": ["usage_active"]},
     "disk": {"measurement": ["used_percent"], "resources": ["/"], "drop_original_metrics": ["used_percent"]},
     "mem": {"measurement": ["used_percent"], "drop_original_metrics": ["used_percent"]},
+    "statsd": {
+        "service_address": "127.0.0.1:8125",
+        "metrics_collection_interval": 10,
+        "metrics_aggregation_interval": 60,
+        "drop_original_metrics": ["accelerators_missing", "accelerators_unknown", "busy_marks", "interactive_sessions"],
+    },
 }
+_PROGRAM = Path(__file__).resolve().parents[2] / "constructs_lib" / "node"
 _GPU_PART = {"measurement": ["utilization_gpu", "utilization_memory", "memory_used", "power_draw", "temperature_gpu"]}
 _BOOT = """\
+aws s3 cp "$PROGRAM" /tmp/program.zip
+python3 -m zipfile -e /tmp/program.zip /tmp/program && bash /tmp/program/install.sh
 CTL=/opt/aws/amazon-cloudwatch-agent/bin/amazon-cloudwatch-agent-ctl
 waited=0
 until nvidia-smi -L >/dev/null || [ $waited -ge 300 ]; do sleep 5; waited=$((waited + 5)); done
 if [ $waited -ge 300 ]; then CONFIG=file:/etc/agent-fallback.json; fi
-for attempt in 1 2 3 4 5; do $CTL -a fetch-config -m ec2 -s -c "$CONFIG" && break; sleep 10; done"""
+for attempt in 1 2 3 4 5; do $CTL -a fetch-config -m ec2 -s -c "$CONFIG" && break; sleep 10; done
+systemctl start accelerated-node.service"""
 
 
 def agent_parameter(stack: Stack) -> ssm.StringParameter:
@@ -55,7 +67,7 @@ def agent_configuration(collected: object) -> str:
     )
 
 
-def instance_role(stack: Stack, agent: ssm.StringParameter) -> iam.Role:
+def instance_role(stack: Stack, agent: ssm.StringParameter, program: assets.Asset) -> iam.Role:
     """What the agent and Session Manager need."""
     statements = [
         iam.PolicyStatement(
@@ -65,6 +77,9 @@ def instance_role(stack: Stack, agent: ssm.StringParameter) -> iam.Role:
         ),
         iam.PolicyStatement(actions=["ec2:DescribeTags"], resources=["*"]),
         iam.PolicyStatement(actions=["ssm:GetParameter"], resources=[agent.parameter_arn]),
+        iam.PolicyStatement(
+            actions=["s3:GetObject"], resources=[program.bucket.arn_for_objects(program.s3_object_key)]
+        ),
         iam.PolicyStatement(
             actions=[
                 "ssm:UpdateInstanceInformation",
@@ -86,8 +101,10 @@ def instance_role(stack: Stack, agent: ssm.StringParameter) -> iam.Role:
 
 def launch_template(stack: Stack, vpc: ec2.IVpc, agent: ssm.StringParameter) -> ec2.LaunchTemplate:
     """Deep Learning base image, encrypted volume, IMDSv2, tags on everything that it starts."""
+    program = assets.Asset(stack, "Program", path=str(_PROGRAM), exclude=["**/__pycache__", "**/*.pyc"])
     user_data = ec2.UserData.for_linux()
     user_data.add_commands(
+        f"PROGRAM={program.s3_object_url}",
         f"CONFIG=ssm:{agent.parameter_name}",
         f"cat >/etc/agent-fallback.json <<'EOF'\n{agent_configuration(_AGENT_PARTS)}\nEOF",
         _BOOT,
@@ -97,7 +114,7 @@ def launch_template(stack: Stack, vpc: ec2.IVpc, agent: ssm.StringParameter) -> 
         stack,
         "LaunchTemplate",
         machine_image=ec2.MachineImage.from_ssm_parameter(_IMAGE, os=ec2.OperatingSystemType.LINUX),
-        role=instance_role(stack, agent),
+        role=instance_role(stack, agent, program),
         security_group=ec2.SecurityGroup(stack, "SecurityGroup", vpc=vpc),
         user_data=user_data,
         block_devices=[ec2.BlockDevice(device_name="/dev/xvda", volume=ec2.BlockDeviceVolume(volume))],

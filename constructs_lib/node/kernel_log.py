@@ -1,7 +1,7 @@
 """The kernel's log: lines that tell of a faulty accelerator are kept in a file of their own and passed on.
 
-Each record is passed on once, also if the program is started again, and only if it is newer than the program's first
-start since the machine booted (field cases 16 and 44).
+Each record of this boot is passed on once, also if the program is started again (field cases 16 and 44); those from
+before the program's start belong to it, since a driver often finds its faults while it loads.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ _MOST_FAULTS = 1000
 _RECORD = re.compile(r"([0-9]{1,10}),([0-9]{1,20}),([0-9]{1,20}),[^;\n]*;([^\n]*)")
 # A priority is 8 * facility + level (syslog(2)). Facility 0 is the kernel's; it lets no program write records of it.
 _LEVELS = 8
+_BEFORE_THE_FIRST = -1
 
 Read = Callable[[], bytes]
 """Returns the next record; raises BlockingIOError if there is none yet, BrokenPipeError if some were overwritten."""
@@ -105,30 +106,29 @@ class KernelLog:
         self._boot_id = boot_id
         self._state = state
         self._log = log
-        self._last: int | None = None
+        self._last = _BEFORE_THE_FIRST
+        # Whether nobody knows what was passed on, and the log has not yet been read to its end since.
+        self._is_lost = False
         # A dictionary for its order: the same problem many times over is one.
         self._problems: dict[str, None] = {}
         self._recall()
 
     def look(self, now: float, uptime: float) -> News:
-        """Read what is new and keep the faults in it. `now` is seconds since the epoch, `uptime` since the boot.
-
-        To be called at the start as well: the first look of a boot only marks where the program came in.
-        """
-        first = self._last is None
-        faults = self._new_faults(pass_on=not first, boot_time=now - uptime, now=now)
+        """Read what is new and keep the faults in it. `now` is seconds since the epoch, `uptime` since the boot."""
+        faults = self._new_faults(boot_time=now - uptime, now=now)
         # Before the faults are kept: what ends the program in between must not bring them twice.
-        self._attempt("remember the last line of the kernel log", self._remember)
+        if not self._is_lost:
+            self._attempt("remember the last line of the kernel log", self._remember)
         if faults:
             self._attempt("keep lines that tell of faults", lambda: self._append(faults))
         problems = tuple(self._problems)
         self._problems.clear()
         return News(faults, problems)
 
-    def _new_faults(self, pass_on: bool, boot_time: float, now: float) -> tuple[FaultLine, ...]:
+    def _new_faults(self, boot_time: float, now: float) -> tuple[FaultLine, ...]:
         faults: dict[str, FaultLine] = {}
         for record in self._new_records():
-            if not pass_on or not self._is_fault(record):
+            if self._is_lost or not self._is_fault(record):
                 continue
             text = record.text
             if text in faults:
@@ -141,11 +141,11 @@ class KernelLog:
 
     def _new_records(self) -> Iterator[Record]:
         """Yield the records after the last, which moves on, until there is none."""
-        self._last = -1 if self._last is None else self._last
         for _ in range(_MOST_RECORDS):
             try:
                 record = parse_record(self._read())
             except BlockingIOError:
+                self._is_lost = False
                 return
             except BrokenPipeError:
                 self._tell("lines of the kernel log were overwritten before they could be read")
@@ -161,17 +161,17 @@ class KernelLog:
         return record.is_the_kernels and any(pattern.search(record.text) for pattern in self._patterns)
 
     def _recall(self) -> None:
-        """Take up where an earlier run in this boot stopped; without anything sensible this is the first."""
+        """Take up where an earlier run in this boot stopped.
+
+        If that cannot be read, nobody knows what was passed on, and what is in the log by now is not passed on again.
+        """
         try:
-            state = json.loads(self._state.read_text(encoding="utf-8"))
-            sequence = state["sequence"] if state["boot"] == self._boot_id else None
+            self._last = _last_passed_on(self._state.read_text(encoding="utf-8"), self._boot_id)
         except FileNotFoundError:
             return
-        except (OSError, ValueError, RecursionError, TypeError, KeyError) as problem:
+        except (OSError, ValueError, RecursionError) as problem:
             self._tell(f"{self._state} makes no sense, lines up to now are taken as old: {problem!r}")
-            return
-        if isinstance(sequence, int) and not isinstance(sequence, bool):
-            self._last = sequence
+            self._is_lost = True
 
     def _remember(self) -> None:
         new = self._state.with_suffix(".new")
@@ -193,6 +193,17 @@ class KernelLog:
             action()
         except OSError as problem:
             self._tell(f"cannot {what}: {problem}")
+
+
+def _last_passed_on(state: str, boot_id: str) -> int:
+    """Return the sequence of the last record that was passed on in this boot; raise ValueError if nobody can tell."""
+    document = json.loads(state)
+    boot, sequence = (document.get(key) if isinstance(document, dict) else None for key in ("boot", "sequence"))
+    if isinstance(boot, str) and boot != boot_id:
+        return _BEFORE_THE_FIRST
+    if boot != boot_id or type(sequence) is not int or sequence < _BEFORE_THE_FIRST:
+        raise ValueError(f"it must hold a boot and the number of a line, got {state!r:.80}")
+    return sequence
 
 
 def _utc(seconds: float) -> str:

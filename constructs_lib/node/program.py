@@ -97,7 +97,7 @@ class Program:
         interval = self._settings.interval_seconds
         self._events.tell("starts", kind=self._settings.kind, interval_seconds=interval)
         self._guard.attempt("busy marks", self._machine.open_doors)
-        # From here on what the kernel says is news.
+        # Drivers load before the program starts: what they found need not wait for the first reading.
         self._pass_kernel_news()
         # The doors themselves are no mark.
         self._last_reading = self._machine.now()

@@ -14,7 +14,10 @@ UNREADABLE = "unreadable"
 
 @dataclass(frozen=True)
 class Command:
-    """A command that reads accelerators. With `first_line_only` it never ends by itself: its first line is the answer."""
+    """A command that reads accelerators.
+
+    With `first_line_only` it never ends by itself: its first line is the answer.
+    """
 
     argv: tuple[str, ...]
     time_limit_seconds: float = 10.0

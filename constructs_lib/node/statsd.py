@@ -6,10 +6,12 @@ The agent forgets a gauge after each flush, so everything is sent again in each 
 
 from __future__ import annotations
 
+import math
 import os
 import socket
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from decimal import Decimal
 
 PACKET_LIMIT_BYTES = 1432
 """What fits one Ethernet frame, as StatsD servers advise."""
@@ -27,10 +29,15 @@ class Metric:
     index: int | None = None
 
     def lines(self) -> Iterator[str]:
-        """Write it in StatsD's format.
+        """Write it in StatsD's format; raise ValueError if the value is no finite number.
 
         A gauge with a sign is a change of the gauge, so a value below zero is set by way of zero.
         """
+        # The agent would read NaN and infinity as numbers, but CloudWatch has neither.
+        if not math.isfinite(self.value):
+            raise ValueError(
+                f"{self.name}: value must be a finite number, got {self.value}; send none if it is unknown"
+            )
         tags = "" if self.index is None else f"|#index:{self.index}"
         if self.type == GAUGE and self.value < 0:
             yield f"{self.name}:0|{self.type}{tags}"
@@ -38,8 +45,9 @@ class Metric:
 
 
 def _decimal(value: float) -> str:
-    """Write a number without an exponent, to the thousandth."""
-    text = f"{value:.3f}".rstrip("0").rstrip(".")
+    """Write a number without an exponent and without losing a digit: a small number is not zero."""
+    text = f"{Decimal(repr(value)):f}"
+    text = text.rstrip("0").rstrip(".") if "." in text else text
     return "0" if text == "-0" else text
 
 
@@ -63,8 +71,11 @@ class Sender:
         self._socket = connected
 
     def send(self, metrics: Iterable[Metric]) -> None:
-        """Send all metrics, or raise OSError: ConnectionRefusedError if nobody listens."""
-        for packet in packets(metrics):
+        """Send all metrics, or raise OSError: ConnectionRefusedError if nobody listens.
+
+        Raises ValueError before anything is sent if one of the values is no finite number.
+        """
+        for packet in tuple(packets(metrics)):
             # That an earlier packet was refused would be raised in place of sending this one.
             self._pending_error()
             self._socket.send(packet)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -12,7 +13,7 @@ from constructs_lib.node import names
 from constructs_lib.node.derived import Counts, Outcome, State, derive
 from constructs_lib.node.readings import FAILED, HUNG, MISSING, UNREADABLE, Answer, Device, NoReading, Reading
 from constructs_lib.node.settings import Settings
-from constructs_lib.node.statsd import Metric
+from constructs_lib.node.statsd import COUNTER, Metric
 
 NEURON = Settings("neuron", measurements=names.MEASUREMENTS)
 ONE = Counts(expected_devices=1, busy_marks=0, sessions=0)
@@ -299,4 +300,5 @@ def _check(metric: Metric) -> None:
     per_device = metric.name in {names.measurement_metric(measurement) for measurement in names.MEASUREMENTS}
     assert per_device == (metric.index is not None)
     assert per_device or metric.name in names.INSTANCE_METRICS
-    assert metric.value >= 0
+    assert 0 <= metric.value < math.inf
+    assert metric.type != COUNTER or type(metric.value) is int

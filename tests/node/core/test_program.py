@@ -372,8 +372,8 @@ class TestLoop:
         assert len(rig.packets) == 2
         assert [line["part"] for line in rig.told("fails")] == ["supervisor"]
 
-    def test_what_the_kernel_says_is_news_from_the_start_on(self, rig: Rig) -> None:
-        """The first look of a boot only marks where the program came in: it must not be a whole interval late."""
+    def test_the_kernels_log_is_looked_at_at_once(self, rig: Rig) -> None:
+        """A fault that the driver found while it loaded must not wait for a whole interval."""
         rig.run(0, self.Manager())
         assert rig.looks_at_kernel_log == [(LAUNCHED + 80, 68.0)]
 

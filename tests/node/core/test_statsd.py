@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import socket
 from collections.abc import Iterator
@@ -11,9 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from constructs_lib.node.statsd import COUNTER, GAUGE, PACKET_LIMIT_BYTES, Metric, Sender, connect, packets
+from constructs_lib.node.statsd import COUNTER, GAUGE, PACKET_LIMIT_BYTES, TIMING, Metric, Sender, connect, packets
 
-_LINE = re.compile(r"[A-Za-z0-9_]+:-?\d+(\.\d{1,3})?\|(g|c|ms)(\|#index:\d+)?")
+# What Go's strconv.ParseFloat takes as a plain decimal number.
+_LINE = re.compile(r"[A-Za-z0-9_]+:(-?\d+(?:\.\d+)?)\|(g|c|ms)(\|#index:\d+)?")
+_FINITE = st.floats(allow_nan=False, allow_infinity=False)
 
 
 @pytest.mark.parametrize(
@@ -24,9 +27,15 @@ _LINE = re.compile(r"[A-Za-z0-9_]+:-?\d+(\.\d{1,3})?\|(g|c|ms)(\|#index:\d+)?")
         (Metric("accelerator_power", 67.03, index=15), ["accelerator_power:67.03|g|#index:15"]),
         (Metric("accelerator_energy_joules", 4020, COUNTER), ["accelerator_energy_joules:4020|c"]),
         (Metric("accelerator_transfers", 10**15, index=1), ["accelerator_transfers:1000000000000000|g|#index:1"]),
-        (Metric("x", 1e-9), ["x:0|g"]),
-        (Metric("x", -1e-9, COUNTER), ["x:0|c"]),
+        (Metric("loss", 1e-9), ["loss:0.000000001|g"]),
+        (Metric("loss", 1.5e-7), ["loss:0.00000015|g"]),
+        (Metric("wait", 0.0004, TIMING), ["wait:0.0004|ms"]),
+        (Metric("x", 0.1 + 0.2), ["x:0.30000000000000004|g"]),
+        (Metric("x", 1e22), ["x:10000000000000000000000|g"]),
+        (Metric("x", -0.0), ["x:0|g"]),
+        (Metric("x", -0.0, COUNTER), ["x:0|c"]),
         (Metric("x", 100), ["x:100|g"]),
+        (Metric("x", 100.0), ["x:100|g"]),
     ],
 )
 def test_a_metric_is_a_line(metric: Metric, lines: list[str]) -> None:
@@ -41,6 +50,34 @@ def test_a_gauge_below_zero_is_set_not_lowered() -> None:
     ]
 
 
+def _number_of(metric: Metric) -> str:
+    match = _LINE.fullmatch(list(metric.lines())[-1])
+    assert match
+    return match[1]
+
+
+@given(_FINITE)
+def test_a_number_is_sent_whole_and_without_an_exponent(value: float) -> None:
+    """Go's ParseFloat and Python's float both give the double that is nearest to a decimal number."""
+    text = _number_of(Metric("x", value))
+    assert float(text) == value
+    assert (text == "0") == (value == 0)
+
+
+@given(st.integers(-(2**53), 2**53), st.booleans())
+def test_a_whole_count_is_written_as_a_whole_number(count: int, as_float: bool) -> None:
+    """The agent reads a count with ParseInt; only what that refuses is read as a fraction, which is then cut off."""
+    assert _number_of(Metric("x", float(count) if as_float else count, COUNTER)) == f"{count}"
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("type_letter", [GAUGE, COUNTER, TIMING])
+def test_what_is_no_finite_number_is_refused(value: float, type_letter: str) -> None:
+    """ParseFloat takes "NaN" and "inf", which CloudWatch does not support (PutMetricData)."""
+    with pytest.raises(ValueError, match=r"accelerator_power: value must be a finite number, got -?(nan|inf); "):
+        list(Metric("accelerator_power", value, type_letter, index=0).lines())
+
+
 def test_nothing_is_no_packet() -> None:
     assert list(packets([])) == []
 
@@ -50,7 +87,7 @@ def test_nothing_is_no_packet() -> None:
         st.builds(
             Metric,
             st.from_regex(r"[a-z_]{1,200}", fullmatch=True),
-            st.floats(-1e15, 1e15),
+            _FINITE,
             st.sampled_from([GAUGE, COUNTER]),
             st.none() | st.integers(0, 255),
         ),
@@ -89,6 +126,16 @@ def test_metrics_arrive(pair: tuple[Sender, socket.socket]) -> None:
     sender, agent = pair
     sender.send([Metric("node_heartbeat", 1), Metric("accelerators_present", 8)])
     assert agent.recv(65536) == b"node_heartbeat:1|g\naccelerators_present:8|g"
+
+
+def test_nothing_is_sent_if_one_value_is_no_finite_number(pair: tuple[Sender, socket.socket]) -> None:
+    """Half of an interval would look like all that is known."""
+    sender, agent = pair
+    with pytest.raises(ValueError, match="finite"):
+        sender.send([*(Metric("x" * 1000, 1) for _ in range(3)), Metric("accelerator_power", math.nan)])
+    agent.setblocking(False)
+    with pytest.raises(BlockingIOError):
+        agent.recv(65536)
 
 
 def test_nobody_listening_is_an_error(pair: tuple[Sender, socket.socket]) -> None:

@@ -203,15 +203,21 @@ def test_a_mark_that_somebody_removed_is_told_and_the_status_kept(directory: Pat
     assert "not removed" in done.stderr
 
 
-def test_a_command_that_may_not_be_signalled_is_told_and_awaited(directory: Path) -> None:
+def test_a_command_that_may_not_be_signalled_is_told_and_awaited(directory: Path, tmp_path: Path) -> None:
     """As with one that has become another user."""
-    refused = """
+    refusals = tmp_path / "refusals"
+    os.mkfifo(refusals)
+    refused = f"""
 import os
 def refuse(process, number):
+    with open({str(refusals)!r}, "w") as refusals:
+        refusals.write("refused\\n")
     raise PermissionError(1, "Operation not permitted")
 os.kill = refuse
 """
-    arguments = [sys.executable, "-c", refused + BUSY, str(directory), "sh", "-c", "kill -USR1 $PPID; exit 5"]
+    # It lives until the signal was refused: one for a command that has ended is not passed on.
+    command = ["sh", "-c", f"kill -USR1 $PPID; read line < {refusals}; exit 5"]
+    arguments = [sys.executable, "-c", refused + BUSY, str(directory), *command]
     done = subprocess.run(arguments, capture_output=True, text=True, check=False)
 
     assert done.returncode == 5

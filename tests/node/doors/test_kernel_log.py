@@ -76,13 +76,15 @@ def test_a_fault_is_kept_with_its_own_time_in_utc(machine: Machine) -> None:
     assert machine.logged() == [f"2027-01-15T07:59:30Z {XID}"]
 
 
-def test_case_44_a_line_from_before_the_first_start_is_old(machine: Machine) -> None:
-    machine.ring.write(XID)
+def test_a_line_of_this_boot_from_before_the_first_start_is_passed_on_once(machine: Machine) -> None:
+    """A driver finds faults while it loads, and it loads before the program starts."""
+    machine.ring.write(XID, at=12)
     program = machine.start()
 
+    assert _look(program) == News((FaultLine("2027-01-15T07:43:32Z", XID),))
     assert _look(program) == News()
-    assert _look(program) == News()
-    assert machine.logged() == []
+    assert _look(machine.start()) == News()
+    assert machine.logged() == [f"2027-01-15T07:43:32Z {XID}"]
 
 
 def test_case_44_a_record_is_passed_on_once_whoever_starts_again(machine: Machine) -> None:
@@ -116,17 +118,16 @@ def test_case_44_the_same_line_many_times_is_told_once_with_its_number(machine: 
     assert [fault.times for fault in _look(program).faults] == [1]  # a new fact
 
 
-def test_another_boot_starts_from_new(machine: Machine) -> None:
-    for _ in range(50):
-        machine.ring.write("a long boot")
-    _look(machine.start())
+def test_case_44_the_state_and_the_faults_of_another_boot_are_not_this_ones(machine: Machine) -> None:
+    """The kernel numbers the records of each boot from 0: the earlier boot's last number must not hide them."""
+    for number in range(50):
+        machine.ring.write(f"{XID} {number}")
+    assert len(_look(machine.start()).faults) == 50
     machine.boot, machine.ring.records[:] = "boot-2", []
-    machine.ring.write(XID)
-    program = machine.start()
+    machine.ring.write("NEURON_HW_ERR=HBM_UNCORRECTABLE_ERROR")
 
-    assert _look(program).faults == ()
-    machine.ring.write(XID)
-    assert len(_look(program).faults) == 1
+    assert [fault.text for fault in _look(machine.start()).faults] == ["NEURON_HW_ERR=HBM_UNCORRECTABLE_ERROR"]
+    assert _look(machine.start()) == News()
 
 
 def test_a_program_that_writes_to_the_kernels_log_reports_no_fault(machine: Machine) -> None:
@@ -182,6 +183,7 @@ def test_a_storm_of_different_lines_is_cut_and_told(machine: Machine) -> None:
 def test_records_that_never_end_do_not_keep_the_program(machine: Machine) -> None:
     program = KernelLog(lambda: b"6,7,8,-;always the same", ["same"], "b", machine.state, machine.log)
 
+    assert [(fault.text, fault.times) for fault in _look(program).faults] == [("always the same", 1)]
     assert _look(program) == News()
 
 
@@ -203,8 +205,19 @@ def test_a_state_that_cannot_be_written_is_told(machine: Machine) -> None:
     assert "cannot remember" in _look(machine.start()).problems[0]
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "7", "{}", '{"boot": "boot-1"}', "\x00", "[" * 100_000])
-def test_a_spoilt_state_means_old_lines_are_old_and_is_told(machine: Machine, text: str) -> None:
+def _of_this_boot(sequence: object) -> str:
+    return json.dumps({"boot": "boot-1", "sequence": sequence})
+
+
+SPOILT = [
+    *("", "{", "[]", "7", "{}", "\x00", "[" * 100_000, '{"boot": 1, "sequence": 7}', '{"boot": "boot-1"}'),
+    *(_of_this_boot(sequence) for sequence in (None, True, "7", 1.5, -2, [7])),
+]
+
+
+@pytest.mark.parametrize("text", SPOILT)
+def test_a_spoilt_state_means_lines_up_to_now_are_old_and_is_told_once(machine: Machine, text: str) -> None:
+    """Nobody knows which of them were passed on; what comes later is news."""
     machine.state.write_text(text)
     machine.ring.write(XID)
     program = machine.start()
@@ -212,16 +225,35 @@ def test_a_spoilt_state_means_old_lines_are_old_and_is_told(machine: Machine, te
 
     assert first.faults == ()
     assert "makes no sense" in first.problems[0]
+    assert len(first.problems[0]) < 500
+    machine.ring.write(f"{XID} again")
+    later = _look(program)
+    assert [fault.text for fault in later.faults] == [f"{XID} again"]
+    assert later.problems == ()
+    assert _look(machine.start()) == News()
+
+
+def test_with_a_spoilt_state_lines_stay_old_until_the_log_can_be_read(machine: Machine) -> None:
+    machine.state.write_text("{")
+    machine.ring.write(XID)
+    unreadable = OSError(5, "Input/output error")
+    program = machine.start(unreadable)
+
+    assert _look(program).faults == ()
+    assert _look(machine.start(unreadable)).faults == ()  # it has not forgotten that the state was spoilt
+    assert _look(program) == News()
     machine.ring.write(XID)
     assert len(_look(program).faults) == 1
 
 
-@pytest.mark.parametrize("sequence", [None, True, "7", 1.5])
-def test_a_state_without_a_number_means_the_first_look(machine: Machine, sequence: object) -> None:
-    machine.state.write_text(json.dumps({"boot": "boot-1", "sequence": sequence}))
+def test_a_state_that_was_written_before_any_line_came_is_sound(machine: Machine) -> None:
+    _look(machine.start())
+    assert json.loads(machine.state.read_text()) == {"boot": "boot-1", "sequence": -1}
     machine.ring.write(XID)
 
-    assert _look(machine.start()).faults == ()
+    news = _look(machine.start())
+
+    assert (len(news.faults), news.problems) == (1, ())
 
 
 def test_a_time_that_lies_ahead_becomes_now(machine: Machine) -> None:
@@ -271,5 +303,9 @@ def test_the_real_log_of_this_machine_can_be_followed(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     program = KernelLog(read, ["."], "this boot", tmp_path / "run" / "state.json", tmp_path / "faults.log")
 
-    assert program.look(NOW, UPTIME) == News()
+    faults = program.look(NOW, UPTIME).faults
+
+    assert all(fault.text.isprintable() for fault in faults)
+    written = (tmp_path / "faults.log").read_text().splitlines() if faults else []
+    assert written == [str(fault) for fault in faults]
     assert json.loads((tmp_path / "run" / "state.json").read_text())["sequence"] >= -1

@@ -48,7 +48,7 @@ class Tools:
 
 @dataclass
 class Disk:
-    """A block device; `children` lie on it."""
+    """A block device; `children` lie on it. `mounted_too` is where else it was mounted while it was mounted already."""
 
     path: str
     model: str | None = INSTANCE_STORE
@@ -58,6 +58,7 @@ class Disk:
     mount_point: str | None = None
     signature_unlisted: str = ""
     children: list[Disk] = field(default_factory=list)
+    mounted_too: list[str] = field(default_factory=list)
 
     def entry(self) -> dict[str, Any]:
         entry: dict[str, Any] = {
@@ -107,9 +108,8 @@ class Storage:
     def restart(self, *, assembled: bool = True) -> None:
         """The machine restarts: nothing is mounted, and the kernel has found the array again, or not."""
         for disk in self.disks[1:]:
-            disk.mount_point = None
-            for child in disk.children:
-                child.mount_point = None
+            for each in (disk, *disk.children):
+                each.mount_point, each.mounted_too = None, []
         if not assembled:
             self.asleep = [disk.children for disk in self.disks[1:]]
             for disk in self.disks[1:]:
@@ -159,14 +159,18 @@ class Storage:
         return fine()
 
     def _mount(self, argv: Sequence[str]) -> Answer:
-        self.device(argv[-2]).mount_point = argv[-1]
+        disk = self.device(argv[-2])
+        if disk.mount_point is None:
+            disk.mount_point = argv[-1]
+        else:
+            disk.mounted_too.append(argv[-1])
         return fine()
 
     def _findmnt(self, argv: Sequence[str]) -> Answer:
         pending = list(self.disks)
         while pending:
             found = pending.pop()
-            if found.mount_point == argv[-1]:
+            if argv[-1] in (found.mount_point, *found.mounted_too):
                 return fine(f"{found.content} {found.label}\n")
             pending.extend(found.children)
         if argv[-1] in self.elsewhere:

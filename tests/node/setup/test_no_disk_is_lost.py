@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from constructs_lib.node.setup import instance_store
@@ -69,6 +69,7 @@ def may_be_written(disks: list[Disk]) -> set[str]:
 
 @settings(max_examples=400, deadline=None)
 @given(machines())
+@example([Disk("/dev/nvme1n1", content="ext4", label="accelstore", mount_point="/opt/dlami/nvme")])
 def test_no_disk_is_lost(disks: list[Disk]) -> None:
     allowed = may_be_written(disks)
     mounted = {id(each): each.mount_point for disk in disks for each in (disk, *disk.children)}
@@ -82,6 +83,8 @@ def test_no_disk_is_lost(disks: list[Disk]) -> None:
     for disk in disks:
         for each in (disk, *disk.children):
             before = mounted.get(id(each))
-            assert before is None or each.mount_point == before, "what was mounted is not mounted elsewhere"
+            assert before is None or each.mount_point == before, "what was mounted stays where it was"
+            is_ours = (each.content, each.label) == ("ext4", "accelstore")
+            assert is_ours or not each.mounted_too, "what is mounted and not ours is not mounted elsewhere as well"
     if not outcome.ok:
         assert tools.calls("mkfs.ext4") == [] or tools.calls("mount") == []
