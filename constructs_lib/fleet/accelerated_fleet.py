@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import jsii
-from aws_cdk import Names, RemovalPolicy, Stack
+from aws_cdk import Names, Stack
 from aws_cdk import aws_autoscaling as autoscaling
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_ec2 as ec2
@@ -16,17 +16,16 @@ from aws_cdk.aws_cloudwatch_actions import SnsAction
 from constructs import Construct
 
 from constructs_lib.fleet.advice import advise
-from constructs_lib.fleet.agent_delivery import AgentDelivery, deliver_agent_configuration
-from constructs_lib.fleet.boot import UserDataSize, boot_user_data, check_user_data_size
+from constructs_lib.fleet.boot import check_user_data_size
 from constructs_lib.fleet.encryption import open_volume_key
 from constructs_lib.fleet.group import auto_scaling_group
 from constructs_lib.fleet.image import FleetImage
 from constructs_lib.fleet.instance_role import instance_role
+from constructs_lib.fleet.instance_software import InstanceSoftware
 from constructs_lib.fleet.instance_types import InstanceTypes
 from constructs_lib.fleet.launch_template import launch_template
 from constructs_lib.fleet.machine_setup import MachineSetup
 from constructs_lib.fleet.metric_methods import MetricMethods
-from constructs_lib.fleet.node_program import NodeProgram, settings_json
 from constructs_lib.fleet.purchase import Purchase
 from constructs_lib.fleet.settings import FleetSettings
 from constructs_lib.fleet.storage import FleetStorage
@@ -41,15 +40,7 @@ from constructs_lib.notifications import notifications_topic
 from constructs_lib.references import check_references
 from constructs_lib.release import FleetCleanup, IdlePolicy, ReleaseLoop, ScaleInProtection
 from constructs_lib.scaling import Demand, WakeOnDemand
-from constructs_lib.telemetry import (
-    AgentConfiguration,
-    FleetMetrics,
-    Telemetry,
-    billed_metrics,
-    fleet_widgets,
-    log_statement,
-    names,
-)
+from constructs_lib.telemetry import FleetMetrics, Telemetry, billed_metrics, fleet_widgets, names
 
 
 @jsii.implements(iam.IGrantable, ec2.IConnectable)
@@ -57,9 +48,9 @@ class AcceleratedFleet(MetricMethods, Construct):
     """A fleet of accelerated instances that is measured, wakes on demand, and goes back to zero when idle.
 
     Defines an Auto Scaling group with a launch template, role and security group of its own; the CloudWatch agent's
-    configuration, and a program that measures what the agent cannot; the functions that wake the fleet, release idle instances and free everything when the stack is
-    deleted; alarms for missing readings, missing capacity, unknown instances and failing functions; and a topic that
-    they, and each failed launch, reach.
+    configuration, and a program that measures what the agent cannot; the functions that wake the fleet, release idle
+    instances and free everything when the stack is deleted; alarms for missing readings, accelerators and capacity,
+    for unknown instances and failing functions; and a topic that they, and each failed launch, reach.
 
     Limitations: Linux only. A deploy replaces no running instance: a new image or agent configuration reaches the
     instances that start after it. A capacity reservation bills on while the fleet that would use it is at zero.
@@ -97,7 +88,7 @@ class AcceleratedFleet(MetricMethods, Construct):
             min_capacity: instances kept even when idle. Default: none, the fleet rests at zero.
             vpc_subnets: Default: the VPC's private subnets, else its isolated, else its public ones.
             image: Default: the Deep Learning base image on Amazon Linux 2023 for the types' accelerators and
-                architecture. AWS has one for NVIDIA GPUs and for Trainium and Inferentia 2; any other kind needs one given.
+                architecture. AWS has one for NVIDIA GPUs and for Trainium and Inferentia 2; others need one given.
             purchase: Default: On-Demand.
             demand: what starts instances. Default: nothing does, except whoever sets the group's desired capacity.
             idle: when an instance is idle. Default: ``IdlePolicy()``, 15 minutes below 5 % on every accelerator.
@@ -145,13 +136,11 @@ class AcceleratedFleet(MetricMethods, Construct):
         self._tag_value = f"{Stack.of(self).stack_name}/{Names.unique_resource_name(self, max_length=80)}"
         self._notifications = notifications_topic(self, "Notifications", notifications)
         self._alarm_action = SnsAction(self._notifications)
-        self._node_program = NodeProgram(self, "NodeProgram")
-        self._log_group = self._build_log_group()
-        self._agent_configurations = self._build_agent_configurations()
-        self._role = self._build_role(role)
+        self._software = InstanceSoftware(self, settings)
+        self._role = instance_role(self, "Role", role, own=self._software.statements())
         self._security_group = self._build_security_group(vpc, security_group)
         self._workload = user_data
-        self._user_data = self._build_user_data()
+        self._user_data = self._software.user_data(user_data)
         self._launch_template = self._build_launch_template(encryption_key)
         self._group = self._build_group(vpc, vpc_subnets)
         self._metrics = FleetMetrics.of_fleet(self._group.auto_scaling_group_name, settings.types, settings.telemetry)
@@ -207,7 +196,7 @@ class AcceleratedFleet(MetricMethods, Construct):
     @property
     def log_group(self) -> logs.ILogGroup | None:
         """Where the instances' log files go; none without ``Telemetry(logs=...)``."""
-        return self._log_group
+        return self._software.log_group
 
     @property
     def fleet_tag_value(self) -> str:
@@ -283,63 +272,10 @@ class AcceleratedFleet(MetricMethods, Construct):
 
     # --- construction ----------------------------------------------------------------------------------------------
 
-    def _build_log_group(self) -> logs.LogGroup | None:
-        options = self._settings.telemetry.logs
-        if options is None:
-            return None
-        return logs.LogGroup(self, "Logs", retention=options.retention, removal_policy=RemovalPolicy.DESTROY)
-
-    def _build_agent_configurations(self) -> list[AgentDelivery]:
-        """In the order in which an instance tries them: an older agent refuses what it does not know."""
-        settings = self._settings
-        full = AgentConfiguration.full(settings.types, settings.telemetry, where=self.node.path)
-        essential = AgentConfiguration.essential(settings.types, settings.telemetry, where=self.node.path)
-        return [
-            deliver_agent_configuration(self, id, each.to_json(), log_group_name=self._log_group_name)
-            for id, each in (("AgentConfiguration", full), ("EssentialAgentConfiguration", essential))
-            if each is not None
-        ]
-
-    @property
-    def _log_group_name(self) -> str | None:
-        return None if self._log_group is None else self._log_group.log_group_name
-
-    def _build_role(self, given: iam.IRole | None) -> iam.IRole:
-        own = [self._node_program.read_statement, *(each.statement for each in self._agent_configurations)]
-        if self._log_group is not None:
-            own.append(log_statement(self._log_group))
-        return instance_role(self, "Role", given, own=own)
-
     def _build_security_group(self, vpc: ec2.IVpc, given: ec2.ISecurityGroup | None) -> ec2.ISecurityGroup:
         if given is not None:
             return given
         return ec2.SecurityGroup(self, "SecurityGroup", vpc=vpc, description="Instances of an accelerated fleet")
-
-    def _build_user_data(self) -> ec2.UserData:
-        user_data = boot_user_data(
-            self.node.path,
-            driver_probe=self._settings.kind.driver_probe,
-            node_program=self._node_program.url,
-            node_settings=self._node_settings(),
-            agent_sources=[each.source for each in self._agent_configurations],
-            fallback_config=AgentConfiguration.fallback(self._settings.telemetry).to_json(),
-            log_group_name=self._log_group_name,
-            asset_region=Stack.of(self).region,
-            workload=self._workload,
-        )
-        self.node.add_validation(UserDataSize(self.node.path, user_data, self._workload))
-        return user_data
-
-    def _node_settings(self) -> str:
-        settings = self._settings
-        return settings_json(
-            kind=settings.kind,
-            types=settings.types,
-            interval_seconds=settings.telemetry.resolution_seconds,
-            measurements=settings.telemetry.node_measurements(settings.kind, settings.types, where=self.node.path),
-            use_threshold=settings.idle.threshold(settings.kind, where=self.node.path),
-            setup=settings.machine_settings,
-        )
 
     def _build_launch_template(self, encryption_key: kms.IKey | None) -> ec2.LaunchTemplate:
         settings = self._settings

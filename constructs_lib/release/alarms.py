@@ -29,10 +29,11 @@ def idle_alarm(scope: Construct, id: str, metrics: FleetMetrics, policy: IdlePol
     """The busiest accelerator of the group stayed below the threshold for the whole window.
 
     Two ways in which nothing looks like idleness are closed. An empty group has no utilisation: the expression yields
-    100 for it (more, if idle reaches higher), so the alarm is at rest and can change again. A silent group has none either: the utilisation stands in
-    the *last* branch of IF, where a gap drops the point; as the middle branch, or as a side of a comparison, a gap
-    would read as 0. A dropped point counts as busy (NOT_BREACHING). See "Using math expressions with CloudWatch
-    metrics", section on missing data, and "Configuring how CloudWatch alarms treat missing data".
+    100 for it (more if the threshold is higher), so the alarm is at rest and can change again. A silent group has none
+    either: the utilisation stands in the *last* branch of IF, where a gap drops the point; as the middle branch, or as
+    a side of a comparison, a gap would read as 0. A dropped point counts as busy (NOT_BREACHING). See "Using math
+    expressions with CloudWatch metrics", section on missing data, and "Configuring how CloudWatch alarms treat missing
+    data".
     """
     period, count = alarm_periods(policy.window_seconds)
     every = Duration.seconds(period)

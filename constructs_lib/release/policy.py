@@ -39,10 +39,10 @@ class IdleSignal(Enum):
     """CPU utilisation of the whole instance: data loading, compiling, writing a checkpoint."""
 
     SESSIONS = "sessions"
-    """A person is on the machine through SSM Session Manager, as Systems Manager says."""
+    """A person is on the machine through SSM Session Manager, as Systems Manager says; over as soon as they leave."""
 
     LOGINS = "logins"
-    """A person is logged in, as the machine itself says: SSH, a console, Session Manager."""
+    """A person was logged in within the window, as the machine itself says: SSH, a console, and Session Manager too."""
 
 
 _NEED_THE_NODE_PROGRAM = (IdleSignal.BUSY_MARK, IdleSignal.LOGINS)

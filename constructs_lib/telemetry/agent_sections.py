@@ -36,7 +36,8 @@ ALLOWANCES = (
 PROCESS_MEASUREMENTS = ("cpu_usage", "memory_rss", "pid_count")
 """Of each program that matches a pattern."""
 
-_LONGEST_STATSD_COLLECTION_SECONDS = 10
+# No longer than any resolution; a gauge is forgotten after each.
+_STATSD_COLLECTION_SECONDS = 10
 
 
 def host_sections(*, swap: bool) -> dict[str, Any]:
@@ -68,7 +69,7 @@ def statsd_section(options: Telemetry) -> dict[str, Any]:
         dropped += [names.measurement_metric(name) for name in names.MEASUREMENTS]
     return {
         "service_address": names.STATSD_ADDRESS,
-        "metrics_collection_interval": min(_LONGEST_STATSD_COLLECTION_SECONDS, options.resolution_seconds),
+        "metrics_collection_interval": _STATSD_COLLECTION_SECONDS,
         "metrics_aggregation_interval": options.resolution_seconds,
         "drop_original_metrics": dropped,
     }

@@ -131,7 +131,9 @@ def test_case_64_neuron_types_get_the_neuron_image(instance_type: str) -> None:
     "instance_type", ["inf1.xlarge", "dl1.24xlarge", "dl2q.24xlarge", "f2.6xlarge", "vt1.3xlarge", "g4ad.xlarge"]
 )
 def test_case_64_what_aws_publishes_no_image_for_needs_one_of_its_own(instance_type: str) -> None:
-    with pytest.raises(UnsupportedInstanceTypeError, match=r"image must be .+pass image=FleetImage\.from_ssm_parameter"):
+    with pytest.raises(
+        UnsupportedInstanceTypeError, match=r"image must be .+pass image=FleetImage\.from_ssm_parameter"
+    ):
         fleet_template(instance_types=instance_type)
     golden = FleetImage.from_ssm_parameter("/golden/ami-id")
     assert image_parameter(fleet_template(instance_types=instance_type, image=golden)) == "/golden/ami-id"
