@@ -12,7 +12,7 @@ from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk.assertions import Template
 
-from constructs_lib import AcceleratedFleet, FleetImage, FleetLogs, Telemetry
+from constructs_lib import AcceleratedFleet, ArgumentError, FleetImage, FleetLogs, Telemetry
 from constructs_lib.catalog import lookup
 from tests.constructs.reading import plain, properties, resources, text, user_data
 from tests.constructs.scenarios import SCENARIOS, idle_release, template
@@ -280,6 +280,9 @@ FLEET_METRICS = [
     ("metric_accelerator_energy", NAMESPACE, "accelerator_energy_joules", "Sum", 60),
     ("metric_idle_time", NAMESPACE, "accelerator_idle_seconds", "Minimum", 60),
     ("metric_cold_start", NAMESPACE, "cold_start_first_use_seconds", "Average", 3600),
+    ("metric_accelerators_missing", NAMESPACE, "accelerators_missing", "Maximum", 60),
+    ("metric_busy_marks", NAMESPACE, "busy_marks", "Maximum", 60),
+    ("metric_interactive_sessions", NAMESPACE, "interactive_sessions", "Maximum", 60),
     ("metric_in_service_instances", "AWS/AutoScaling", "GroupInServiceInstances", "Maximum", 60),
     ("metric_desired_capacity", "AWS/AutoScaling", "GroupDesiredCapacity", "Maximum", 60),
     ("metric_instances_released", NAMESPACE, "InstancesReleased", "Sum", 300),
@@ -301,6 +304,27 @@ def test_metric_defaults_and_overrides(
     assert made.dimensions == {"AutoScalingGroupName": one_fleet.auto_scaling_group.auto_scaling_group_name}
     other = getattr(one_fleet, method)(period=Duration.hours(1), statistic="p90", label="mine")
     assert (other.period.to_seconds(), other.statistic, other.label) == (3600, "p90", "mine")
+
+
+def test_every_method_is_among_them() -> None:
+    # The first takes any name, the second one of the telemetry's; both have tests of their own.
+    methods = {name for name in dir(AcceleratedFleet) if name.startswith("metric_")} - {"metric_application"}
+    assert methods == {name for name, *_ in FLEET_METRICS}
+
+
+@pytest.mark.parametrize("method", [row[0] for row in FLEET_METRICS if row[1] == NAMESPACE and row[4] != 300])
+def test_what_instances_publish_can_be_asked_for_one_of_them(one_fleet: AcceleratedFleet, method: str) -> None:
+    of_one = getattr(one_fleet, method)(instance_id="i-0123456789abcdef0")
+    assert of_one.dimensions == {"InstanceId": "i-0123456789abcdef0"}
+    assert of_one.unit is None  # the agent publishes without a unit: a metric that names one has no data
+
+
+def test_metrics_of_the_work_on_the_instances() -> None:
+    serving = fleet(stack(), telemetry=Telemetry(application_metrics=["inference_latency"]))
+    made = serving.metric_application("inference_latency", statistic="p99")
+    assert (made.namespace, made.metric_name, made.statistic) == (NAMESPACE, "inference_latency", "p99")
+    with pytest.raises(ArgumentError, match=r"must .+, got 'latency'; .+"):
+        serving.metric_application("latency")
 
 
 def test_any_metric_of_the_namespace(one_fleet: AcceleratedFleet) -> None:

@@ -60,7 +60,7 @@ def _sections(configuration: AgentConfiguration) -> dict[str, Any]:
 # --- accelerators ---------------------------------------------------------------------------------
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(types=fleets, telemetry=options)
 def test_every_configuration_passes_the_agents_schema(types: Sequence[AcceleratedType], telemetry: Telemetry) -> None:
     configuration = AgentConfiguration.full(types, telemetry)
@@ -68,7 +68,7 @@ def test_every_configuration_passes_the_agents_schema(types: Sequence[Accelerate
     assert configuration.fits_parameter()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(types=fleets, telemetry=options, gpus=st.integers(1, 8), arch=st.none() | st.just("Turing"))
 def test_case_05_what_is_read_is_published_whatever_the_options_and_the_driver(
     types: Sequence[AcceleratedType], telemetry: Telemetry, gpus: int, arch: str | None

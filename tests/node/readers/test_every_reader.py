@@ -20,7 +20,7 @@ _RANGES = {
     "power_watts": (0, 5000),
     "temperature_celsius": (-50, 200),
 }
-_FUZZ = settings(max_examples=60, deadline=None)
+_FUZZ = settings(max_examples=60)
 
 _STATUS = st.integers(min_value=-64, max_value=255)
 _PIECES = st.one_of(

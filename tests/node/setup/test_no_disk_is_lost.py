@@ -67,7 +67,7 @@ def may_be_written(disks: list[Disk]) -> set[str]:
     return allowed | ({"/dev/md126"} if allowed else set())
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(machines())
 @example([Disk("/dev/nvme1n1", content="ext4", label="accelstore", mount_point="/opt/dlami/nvme")])
 def test_no_disk_is_lost(disks: list[Disk]) -> None:
