@@ -33,8 +33,7 @@ class AcceleratedType:
 
     Attributes:
         name: for example ``g6.xlarge``.
-        kind: one that the catalog has a type of: ``nvidia``, ``neuron``, ``gaudi``, ``qualcomm``, ``fpga``, ``media``
-            or ``amd``.
+        kind: of the accelerators, one of :func:`known_kinds`, for example ``nvidia``.
         model: the accelerator's name, for example ``L4``.
         accelerators: how many the operating system sees. At least 1; exactly 1 on a type with a fraction of
             one.

@@ -38,7 +38,7 @@ from constructs_lib.fleet.watch import (
 )
 from constructs_lib.notifications import notifications_topic
 from constructs_lib.references import check_references
-from constructs_lib.release import FleetCleanup, IdlePolicy, ReleaseLoop, ScaleInProtection
+from constructs_lib.release import FleetCleanup, IdlePolicy, ReleaseLoop, ScaleInProtection, doubt_of_node_program
 from constructs_lib.scaling import Demand, WakeOnDemand
 from constructs_lib.telemetry import FleetMetrics, Telemetry, billed_metrics, fleet_widgets, names
 
@@ -264,7 +264,8 @@ class AcceleratedFleet(MetricMethods, Construct):
             ArgumentError: ``instances`` is not a whole number of at least 0.
         """
         settings = self._settings
-        return billed_metrics(settings.kind, settings.types, settings.telemetry, instances)
+        with_setup = bool(settings.machine_settings)
+        return billed_metrics(settings.kind, settings.types, settings.telemetry, instances, with_setup=with_setup)
 
     def dashboard_widgets(self) -> list[cloudwatch.IWidget]:
         """A row of graphs for a dashboard of yours: utilisation, capacity, verdicts of the release handler."""
@@ -315,7 +316,7 @@ class AcceleratedFleet(MetricMethods, Construct):
             metrics=self._metrics,
             policy=self._settings.idle,
             signals=self._settings.idle.signals_with_node_program(),
-            doubt_metric=names.ACCELERATORS_UNKNOWN,
+            doubt=doubt_of_node_program(),
             protection=ScaleInProtection.IGNORE,
             demand=self._settings.demand,
             alarm_action=self._alarm_action,

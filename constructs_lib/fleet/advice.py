@@ -10,9 +10,11 @@ from constructs_lib.fleet.settings import FleetSettings
 
 NO_WAY_UP = "@cdk-accelerated-fleet/fleet:NoWayUp"
 SINGLE_SPOT_POOL = "@cdk-accelerated-fleet/fleet:SingleSpotPool"
+TRANSFERS_ONLY = "@cdk-accelerated-fleet/fleet:TransfersOnly"
 ISOLATED_SUBNETS = "@cdk-accelerated-fleet/fleet:IsolatedSubnets"
 
-# What an instance without a way to the internet must reach: metrics, tags, its agent configuration, sessions.
+# What an instance without a way to the internet must reach: metrics, tags, its agent configuration, sessions, the node
+# program.
 _ENDPOINTS = ("monitoring", "ec2", "ssm", "ssmmessages", "s3 (gateway)")
 
 
@@ -33,11 +35,18 @@ def advise(scope: Construct, settings: FleetSettings, *, vpc: ec2.IVpc, subnets:
             f"all Spot capacity comes from one pool ({settings.types[0].name} in one zone), which AWS can take back at "
             "once: add instance types, zones, or on_demand_base",
         )
+    if settings.kind.idle_below is not None:
+        annotations.add_warning_v2(
+            TRANSFERS_ONLY,
+            f"what a {settings.kind.title} computes without moving data over its bus or memory ports cannot be seen: "
+            "such work looks idle; let it hold a busy mark (docs/on-the-machine.md), and acknowledge this warning then",
+        )
     isolated = {subnet.subnet_id for subnet in vpc.isolated_subnets}
     if isolated & set(subnets.subnet_ids):
+        endpoints = [*_ENDPOINTS, *(["logs"] if settings.telemetry.logs is not None else [])]
         annotations.add_warning_v2(
             ISOLATED_SUBNETS,
             "subnets without a route to the internet need VPC endpoints, else the agent is silent and no instance is "
-            f"ever released: {', '.join(_ENDPOINTS)}, and those of the services that the workload calls, sqs among "
+            f"ever released: {', '.join(endpoints)}, and those of the services that the workload calls, sqs among "
             "them; or choose others with vpc_subnets. Acknowledge this warning once the endpoints are there",
         )

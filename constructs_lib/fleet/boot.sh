@@ -61,13 +61,14 @@ fleet_fetch_configuration() {
   printf '%s' "${configuration//@LOG_GROUP@/"$LOG_GROUP"}" >"$2"
 }
 
+# Loads a configuration; with -s the agent is started anew, and systemd reloaded with it.
 fleet_load() {
   local source=$1
   if [[ $source == s3://* ]]; then
     fleet_fetch_configuration "$source" "$CONFIG/agent.json" || return 1
     source="file:$CONFIG/agent.json"
   fi
-  fleet_try 120 "$AGENT_CTL" -a fetch-config -m ec2 -s -c "$source" && return 0
+  fleet_try 120 "$AGENT_CTL" -a fetch-config -m ec2 "${@:2}" -c "$source" && return 0
   fleet_say "the agent refuses $1"
   return 1
 }
@@ -77,12 +78,17 @@ fleet_load() {
 fleet_start_agent() {
   local source sources=("file:$CONFIG/agent-fallback.json")
   [ "$ACCELERATOR_READY" = no ] || sources=("${AGENT_SOURCES[@]}" "${sources[@]}")
+  # An image may bring what an instance of another fleet has left.
+  rm -f "$CONFIG/late"
   fleet_install_agent || return 1
   # The Deep Learning images bring an agent service of their own, which would fight over the same configuration.
   systemctl disable --now dlami-cloudwatch-agent@{minimal,partial,all} >/dev/null 2>&1 || true
   for source in "${sources[@]}"; do
-    if fleet_load "$source"; then
+    if fleet_load "$source" -s; then
       date +%s >/run/accelerated-fleet/agent-ready
+      # The node program's late-driver.sh loads the accelerator's once the driver answers.
+      [ "$source" != "${sources[-1]}" ] ||
+        (umask 077 && { declare -p PATH AGENT_CTL AGENT_SOURCES ASSET_REGION CONFIG LOG_GROUP && declare -f; } >"$CONFIG/late")
       return 0
     fi
   done

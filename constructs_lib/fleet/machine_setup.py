@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from constructs_lib import catalog
 from constructs_lib.catalog import AcceleratedType
 from constructs_lib.errors import ArgumentError
+from constructs_lib.telemetry import kind_named
 from constructs_lib.validation import complaint, instance_of, integer
 
+_OF_ACCELERATORS = ("persistence_mode", "application_clocks")
 _HUGE_PAGE_MIB = 2
 _MOST_HUGE_PAGES = 16 * 1024**2  # 32 TiB, above the memory of any instance type
 # The kernel's own ceiling for a process, `fs.nr_open`, unless somebody has raised it ("/proc/sys/fs", kernel docs).
@@ -45,7 +47,7 @@ class MachineSetup:
 
     def __post_init__(self) -> None:
         where = "MachineSetup"
-        for parameter in ("persistence_mode", "application_clocks"):
+        for parameter in _OF_ACCELERATORS:
             given = getattr(self, parameter)
             settled = False if given is None else given
             instance_of(where, parameter, settled, bool, cure="write True or leave it out")
@@ -62,15 +64,15 @@ class MachineSetup:
         """Refuse what some of a fleet's types cannot have.
 
         Raises:
-            ArgumentError: the types are not NVIDIA's, or AWS publishes no clocks for one of their families.
+            ArgumentError: accelerators of their kind have no such setting, or AWS publishes no clocks for one of their
+                families.
         """
-        for parameter in ("persistence_mode", "application_clocks"):
-            others = [each.name for each in types if each.kind != "nvidia"]
+        for parameter in _OF_ACCELERATORS:
+            others = [each.name for each in types if parameter not in kind_named(each.kind).machine_settings]
             if getattr(self, parameter) and others:
                 rule = f"be left out for {', '.join(others)}"
-                raise ArgumentError(
-                    complaint(where, f"machine.{parameter}", rule, True, "remove it: only NVIDIA GPUs have it")
-                )
+                cure = f"remove it: only {_owners(parameter)} have it"
+                raise ArgumentError(complaint(where, f"machine.{parameter}", rule, True, cure))
         if self.application_clocks:
             without = sorted({each.family for each in types if catalog.application_clocks(each.family) is None})
             if without:
@@ -91,3 +93,9 @@ class MachineSetup:
         if self.open_files is not None:
             asked["open_files"] = self.open_files
         return asked
+
+
+def _owners(setting: str) -> str:
+    """The kinds of accelerators that have a setting, for messages."""
+    kinds = [kind_named(name) for name in catalog.known_kinds()]
+    return ", ".join(f"{kind.title}s" for kind in kinds if setting in kind.machine_settings)

@@ -24,12 +24,28 @@ _LEAST_IOPS_PER_MIB_S = 4
 _MOUNT_PATH = re.compile(r"(/[A-Za-z0-9_][A-Za-z0-9._-]*)+")
 # A file system mounted over one of these hides the system's own files.
 _SYSTEM_DIRECTORIES = (
-    *("/home", "/media", "/opt", "/opt/dlami", "/root", "/srv", "/tmp", "/var"),
+    *("/media", "/opt", "/opt/dlami", "/srv", "/tmp", "/var"),
     *("/var/cache", "/var/lib", "/var/log", "/var/run", "/var/spool", "/var/tmp"),
 )
 # Nothing below these is for anybody else either.
 _SYSTEM_TREES = (
-    *("/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/proc", "/run", "/sbin", "/snap", "/sys", "/usr"),
+    *(
+        "/bin",
+        "/boot",
+        "/dev",
+        "/etc",
+        "/home",
+        "/lib",
+        "/lib32",
+        "/lib64",
+        "/proc",
+        "/root",
+        "/run",
+        "/sbin",
+        "/snap",
+        "/sys",
+        "/usr",
+    ),
     *("/opt/accelerated-node", "/opt/aws", "/var/lib/accelerated-fleet", "/var/lib/cloud", "/var/log", "/var/run"),
 )
 

@@ -10,9 +10,6 @@ from .statsd import COUNTER, GAUGE, TIMING, Metric
 TYPES = {"gauge": GAUGE, "counter": COUNTER, "timing": TIMING}
 """How a value may be sent, as the command line calls it. A timing is in milliseconds."""
 
-OWN_PREFIXES = (names.MEASUREMENT_PREFIX, "nvidia_smi_", "cpu_", "mem_", "disk_", "swap_", "procstat_")
-"""Metrics that the fleet judges by begin so, and may not be mixed with others'."""
-
 LARGEST_VALUE = 2.0**360
 """PutMetricData takes no larger one, on either side of zero."""
 
@@ -30,7 +27,7 @@ def check_name(name: object) -> str:
     """Return the name if an application may publish under it; raise MetricError if not."""
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise MetricError(f"metric name must be 1 to 200 letters, digits or _, got {shown(name)}; rename the metric")
-    if name in names.INSTANCE_METRICS or name.startswith(OWN_PREFIXES):
+    if names.is_fleets_own(name):
         raise MetricError(f"metric name must not be one of the fleet's own, got {name!r}; begin it with another word")
     return name
 

@@ -11,12 +11,12 @@ import os
 import re
 import stat
 import sys
-import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from itertools import islice
 from pathlib import Path
 
 from . import names
-from .foreground import run_in_foreground
+from .events import Tell
 
 # "1: FLOCK  ADVISORY  WRITE 1834 00:1a:773 0 EOF" (proc_locks(5)): device in hexadecimal, inode in decimal. Who still
 # waits for a lock has "->" after the number, and leases are not locks that anybody asked for.
@@ -24,9 +24,13 @@ _LOCK = re.compile(
     r"^[0-9]+: +(?:FLOCK|POSIX|OFDLCK) +[^ \n]+ +[^ \n]+ +-?[0-9]+ +([0-9a-f]{1,8}):([0-9a-f]{1,8}):([0-9]{1,20}) ",
     re.MULTILINE,
 )
-_LONGEST_NAME = 64
+_KERNEL_LIST = Path("/proc/locks")
 
-Tell = Callable[[str], None]
+MOST_FILES = 4096
+LONGEST_LIST = 1 << 20
+"""More files in the directory, or bytes in the kernel's list, and the number of marks is unknown. Any user can make
+more, and the kernel starts each piece of its list from the front: twice as many locks take four times as long."""
+
 LockedFile = tuple[int, int, int]
 
 
@@ -48,9 +52,18 @@ def prepare_directory(directory: Path = Path(names.BUSY_DIRECTORY)) -> None:
         os.close(handle)
 
 
+def read_kernel_list(path: Path = _KERNEL_LIST) -> str:
+    """Return the kernel's list of locks; raise OSError if it cannot be read, ValueError if it is too long."""
+    with path.open("rb") as file:
+        text = file.read(LONGEST_LIST + 1)
+    if len(text) > LONGEST_LIST:
+        raise ValueError(f"the kernel lists more than {LONGEST_LIST >> 20} MiB of locks")
+    return text.decode("ascii")
+
+
 def read_locks(
     directory: Path = Path(names.BUSY_DIRECTORY),
-    read: Callable[[], str] = Path("/proc/locks").read_text,
+    read: Callable[[], str] = read_kernel_list,
     tell: Tell = to_stderr,
 ) -> str | None:
     """Return the kernel's list of locks, or None if locks in the directory would not show in it.
@@ -85,6 +98,8 @@ def locked_files(locks_text: str) -> frozenset[LockedFile]:
 def count_marks(directory: Path, locks_text: str | None, since: float, tell: Tell = to_stderr) -> int | None:
     """Return how many marks are held now or were made after `since` (seconds since the epoch), None if unknown.
 
+    That is so, among others, if the directory holds more than 4,096 files.
+
     A mark is whatever in the directory is locked, or a regular file that was written after `since`: so a mark that
     came and went between two readings counts. Those whose file is gone too have changed the directory, and count as
     one together if nothing else does.
@@ -97,7 +112,7 @@ def count_marks(directory: Path, locks_text: str | None, since: float, tell: Tel
             return _count(handle, locked_files(locks_text), since)
         finally:
             os.close(handle)
-    except OSError as problem:
+    except (OSError, ValueError) as problem:
         tell(f"busy marks in {directory} cannot be counted: {problem}")
         return None
 
@@ -108,7 +123,11 @@ def _count(handle: int, locked: frozenset[LockedFile], since: float) -> int:
     # Locking the directory itself is a slip of the hand, and meant as a mark.
     marks = {here.st_ino} & inodes
     with os.scandir(handle) as entries:
-        marks.update(entry.inode() for entry in entries if entry.inode() in inodes or _is_new(entry, since))
+        for number, entry in enumerate(islice(entries, MOST_FILES + 1)):
+            if number == MOST_FILES:
+                raise ValueError(f"it holds more than {MOST_FILES} files; remove those that nobody locks")
+            if entry.inode() in inodes or _is_new(entry, since):
+                marks.add(entry.inode())
     return len(marks) or int(_written_after(here, since))
 
 
@@ -127,47 +146,3 @@ def _written_after(status: os.stat_result, since: float) -> bool:
 
 def _identity(status: os.stat_result) -> LockedFile:
     return os.major(status.st_dev), os.minor(status.st_dev), status.st_ino
-
-
-def run_busy(
-    command: Sequence[str],
-    name: str | None = None,
-    directory: Path = Path(names.BUSY_DIRECTORY),
-    tell: Tell = to_stderr,
-) -> int:
-    """Run a command, with a busy mark held until it ends, and return its exit status as a shell would.
-
-    The mark's file is named after `name`, by default after the command. The command inherits the lock, so it stays
-    protected if this process is killed. A command whose mark cannot be made runs all the same, and that it runs
-    unprotected is told: telemetry must not stop work.
-    """
-    try:
-        mark, path = _make_mark(name or Path(command[0]).name, directory)
-    except OSError as problem:
-        tell(f"NO BUSY MARK ({problem}): the command runs, but the instance may be taken for idle meanwhile")
-        return run_in_foreground(command, tell)
-    try:
-        return run_in_foreground(command, tell)
-    finally:
-        _remove_mark(mark, path, tell)
-
-
-def _make_mark(name: str, directory: Path) -> tuple[int, Path]:
-    safe_name = re.sub(r"[^A-Za-z0-9._-]", "_", name)[:_LONGEST_NAME]
-    mark, path = tempfile.mkstemp(prefix=f"{safe_name}-", dir=directory)
-    try:
-        fcntl.flock(mark, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        os.set_inheritable(mark, True)
-    except OSError:
-        os.close(mark)
-        Path(path).unlink()
-        raise
-    return mark, Path(path)
-
-
-def _remove_mark(mark: int, path: Path, tell: Tell) -> None:
-    try:
-        path.unlink()
-    except OSError as problem:
-        tell(f"the busy mark was not removed ({problem}); it ends with the last process that holds it")
-    os.close(mark)

@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from . import names, status
+from .application import TYPES
 from .files import read_text
 from .places import Places
 from .readings import Reading
-from .settings import Settings, load_settings
+from .settings import DEFAULT_STATSD, Settings, load_settings
 
 OK, FAILED, USAGE, NOT_RUNNING = 0, 1, 2, 3
 """Exit statuses; the last says that there is no program that could be asked."""
@@ -63,7 +64,7 @@ def _parser() -> argparse.ArgumentParser:
     emit = add("emit", _emit, "publish a value, or the lines of embedded metric format on the standard input")
     emit.add_argument("name", nargs="?", help="the metric's name")
     emit.add_argument("value", nargs="?", help="its value, a timing in milliseconds")
-    emit.add_argument("--type", choices=("gauge", "counter", "timing"), default="gauge", help="default: %(default)s")
+    emit.add_argument("--type", choices=tuple(TYPES), default="gauge", help="default: %(default)s")
     add("setup", _setup, "set the machine up as the settings ask, and report; exit with 1 if a setting is not in force")
     return parser
 
@@ -119,7 +120,7 @@ def _read(chosen: argparse.Namespace) -> int:
 
 
 def _busy(chosen: argparse.Namespace) -> int:
-    from .busy import run_busy
+    from .busy_command import run_busy
 
     if not chosen.argv:
         print("accelerated-node busy: a command must be given; write it as: busy -- COMMAND", file=sys.stderr)
@@ -146,7 +147,7 @@ def _emit(chosen: argparse.Namespace) -> int:
 def _statsd_address(chosen: argparse.Namespace) -> tuple[str, int]:
     """Return where the agent listens. What an application emits needs no settings file, as in a container."""
     path = chosen.settings or _places(chosen).file(names.SETTINGS_FILE)
-    return load_settings(path).statsd if path.exists() else Settings("any").statsd
+    return load_settings(path).statsd if path.exists() else DEFAULT_STATSD
 
 
 def _setup(chosen: argparse.Namespace) -> int:
@@ -155,10 +156,11 @@ def _setup(chosen: argparse.Namespace) -> int:
     from .tool import Tools
 
     settings = _settings(chosen)
-    machine = setup.Machine(Tools(Stuck(), time.monotonic), composition.instance_type(), chosen.root)
+    machine = setup.Machine(Tools(Stuck(), time.monotonic), composition.instance_type(), _places(chosen))
     outcomes = setup.run(settings.setup, machine)
-    _show(f"{name}: {'ok' if outcome.ok else 'NOT IN FORCE'}, {outcome.detail}" for name, outcome in outcomes.items())
-    return OK if all(outcome.ok for outcome in outcomes.values()) else FAILED
+    words = {True: "ok", False: "NOT IN FORCE", None: "cannot be verified"}
+    _show(f"{name}: {words[outcome.ok]}, {outcome.detail}" for name, outcome in outcomes.items())
+    return FAILED if any(outcome.ok is False for outcome in outcomes.values()) else OK
 
 
 def _show(lines: Sequence[str] | Iterator[str]) -> None:

@@ -12,11 +12,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from . import busy, instance_metadata, kernel_log, names, sessions
-from .events import Events
+from .events import Events, Tell
 from .kernel_log import KernelLog, News
 from .notify import supervisor
 from .places import Places
-from .program import Machine, Program, Tell
+from .program import Machine, Program
 from .readers import Reader, reader_of
 from .reading import commands_of, take_reading
 from .readings import Answer
@@ -129,10 +129,21 @@ def _write_line(line: str) -> None:
 def _only_one(path: Path) -> Iterator[None]:
     """Hold a lock for as long as the program runs. Its tools do not inherit it."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a") as file:
+    directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        # Others may look around in it, and only root may put something there.
+        os.fchmod(directory, 0o755)
+        # Nobody else may open the file: not even the right to write is needed to lock it, and to keep this program out.
+        file = os.open(path.name, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600, dir_fd=directory)
+    finally:
+        os.close(directory)
+    try:
+        os.fchmod(file, 0o600)
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             message = f"another accelerated-node runs already, it holds {path}; stop that one first"
             raise AlreadyRunning(message) from error
         yield
+    finally:
+        os.close(file)

@@ -6,10 +6,13 @@ import json
 from collections.abc import Callable, Mapping
 from datetime import datetime, timezone
 
+Tell = Callable[[str], None]
+"""Takes what somebody should know, as why something is not known."""
+
 
 def utc(epoch_seconds: float) -> str:
     """Write a time as people and log systems read it."""
-    return datetime.fromtimestamp(epoch_seconds, timezone.utc).isoformat(timespec="seconds")
+    return datetime.fromtimestamp(epoch_seconds, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 class Events:

@@ -6,6 +6,8 @@ import os
 import signal
 from collections.abc import Callable, Sequence
 
+from .events import Tell
+
 NOT_EXECUTABLE = 126
 NOT_FOUND = 127
 SIGNALLED = 128
@@ -18,11 +20,11 @@ _SI_KERNEL = 0x80
 # SIGCHLD tells at once that the command has ended; should another thread have taken it, this is how late it is noticed.
 _LONGEST_WAIT_SECONDS = 1.0
 
-Tell = Callable[[str], None]
 
-
-def run_in_foreground(command: Sequence[str], tell: Tell) -> int:
+def run_in_foreground(command: Sequence[str], tell: Tell, meanwhile: Callable[[], None]) -> int:
     """Run the command, found as a shell finds it, until it ends, and return its exit status.
+
+    `meanwhile` is called once a second while it runs, and before a signal is passed on.
 
     For the main thread of a program without others: they would take some of the signals that it waits for. The command
     inherits standard files and whatever else is marked as inheritable.
@@ -34,7 +36,7 @@ def run_in_foreground(command: Sequence[str], tell: Tell) -> int:
         child = os.posix_spawnp(
             command[0], tuple(command), os.environ, setsigmask=before, setsigdef=(signal.SIGPIPE, signal.SIGXFSZ)
         )
-        return _wait(child, tell)
+        return _wait(child, tell, meanwhile)
     except OSError as problem:
         tell(f"{command[0]!r} cannot be run: {problem.strerror}")
         return NOT_FOUND if isinstance(problem, FileNotFoundError) else NOT_EXECUTABLE
@@ -45,13 +47,14 @@ def run_in_foreground(command: Sequence[str], tell: Tell) -> int:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _wait(child: int, tell: Tell) -> int:
+def _wait(child: int, tell: Tell, meanwhile: Callable[[], None]) -> int:
     """Pass signals on until the child has ended; those of the terminal have reached it already."""
     while True:
         came = signal.sigtimedwait(_AWAITED, _LONGEST_WAIT_SECONDS)
         ended, status = os.waitpid(child, os.WNOHANG)
         if ended:
             return SIGNALLED + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+        meanwhile()
         if came and came.si_signo != signal.SIGCHLD and came.si_code != _SI_KERNEL:
             _pass_on(child, came.si_signo, tell)
 

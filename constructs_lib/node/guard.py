@@ -6,7 +6,7 @@ import traceback
 from collections.abc import Callable
 from typing import TypeVar
 
-from .events import Events
+from .events import Events, Tell
 
 T = TypeVar("T")
 
@@ -39,7 +39,7 @@ class Guard:
             return result
         return None
 
-    def count(self, part: str, count: Callable[[Callable[[str], None]], int | None]) -> int | None:
+    def count(self, part: str, count: Callable[[Tell], int | None]) -> int | None:
         """Return a count, None if there is none. The function is given something to tell the reason to."""
         reasons: list[str] = []
 

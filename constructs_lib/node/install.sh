@@ -37,13 +37,19 @@ EOF_LAUNCHER
 chmod 0755 "$root/usr/local/bin/accelerated-node.new"
 mv "$root/usr/local/bin/accelerated-node.new" "$root/usr/local/bin/accelerated-node"
 
-for unit in accelerated-setup.service accelerated-node.service accelerated-fleet.target; do
+for unit in accelerated-{setup,node,late-driver}.service accelerated-fleet.target; do
   cp "$source/units/$unit" "$units/$unit"
   chmod 0644 "$units/$unit"
 done
+busy='run-accelerated\x2dfleet-busy.mount'
+cp "$source/units/busy.mount" "$units/$busy"
+chmod 0644 "$units/$busy"
 cp "$source/units/amazon-cloudwatch-agent.conf" "$units/amazon-cloudwatch-agent.service.d/accelerated-fleet.conf"
 chmod 0644 "$units/amazon-cloudwatch-agent.service.d/accelerated-fleet.conf"
 
-systemctl --no-reload enable accelerated-setup.service accelerated-node.service accelerated-fleet.target
+systemctl --no-reload enable "$busy" accelerated-setup.service accelerated-node.service accelerated-fleet.target
 # The only reload: one while containers run would cut them off from their GPU, so this comes before any workload.
 systemctl daemon-reload
+# Now: this boot is past the target that wants it, and marks can be held from here on. The program does not want it: it
+# may be started again while marks are held in the plain directory that it makes without this.
+systemctl start "$busy" || echo "accelerated-node: busy marks have no file system of their own" >&2

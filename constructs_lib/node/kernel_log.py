@@ -11,10 +11,12 @@ import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timezone
 from pathlib import Path
 
 from . import names
+from .events import utc
+from .files import write_atomically
+from .kernel_record import Record, parse_record
 
 KERNEL_LOG = Path("/dev/kmsg")
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
@@ -28,30 +30,10 @@ _RECORD_BYTES = 16 * 1024
 # Far more than the kernel's ring holds: what comes faster than it is read must not keep the program for ever.
 _MOST_RECORDS = 100_000
 _MOST_FAULTS = 1000
-# Documentation/ABI/testing/dev-kmsg: "priority,sequence,microseconds,flags[,...];text", then lines that begin with a
-# space and hold properties of the device. The kernel itself escapes whatever is not printable ASCII.
-_RECORD = re.compile(r"([0-9]{1,10}),([0-9]{1,20}),([0-9]{1,20}),[^;\n]*;([^\n]*)")
-# A priority is 8 * facility + level (syslog(2)). Facility 0 is the kernel's; it lets no program write records of it.
-_LEVELS = 8
 _BEFORE_THE_FIRST = -1
 
 Read = Callable[[], bytes]
 """Returns the next record; raises BlockingIOError if there is none yet, BrokenPipeError if some were overwritten."""
-
-
-@dataclass(frozen=True)
-class Record:
-    """A line of the kernel log. `microseconds` count from the boot; `sequence` numbers the records of a boot."""
-
-    priority: int
-    sequence: int
-    microseconds: int
-    text: str
-
-    @property
-    def is_the_kernels(self) -> bool:
-        """Whether the kernel wrote it, not a program through /dev/kmsg."""
-        return self.priority < _LEVELS
 
 
 @dataclass(frozen=True)
@@ -73,12 +55,6 @@ class News:
 
     faults: tuple[FaultLine, ...] = ()
     problems: tuple[str, ...] = ()
-
-
-def parse_record(data: bytes) -> Record | None:
-    """Return the record, or None if it is none, whatever the bytes."""
-    found = _RECORD.match(data.decode("ascii", "backslashreplace"))
-    return Record(int(found[1]), int(found[2]), int(found[3]), found[4].strip()) if found else None
 
 
 def open_kernel_log(path: Path = KERNEL_LOG) -> Read:
@@ -134,7 +110,7 @@ class KernelLog:
             if text in faults:
                 faults[text] = replace(faults[text], times=faults[text].times + 1)
             elif len(faults) < _MOST_FAULTS:
-                faults[text] = FaultLine(_utc(min(boot_time + record.microseconds / 1e6, now)), text)
+                faults[text] = FaultLine(utc(min(boot_time + record.microseconds / 1e6, now)), text)
             else:
                 self._tell(f"more than {_MOST_FAULTS} lines at once tell of faults: the rest is left out")
         return tuple(faults.values())
@@ -174,9 +150,7 @@ class KernelLog:
             self._is_lost = True
 
     def _remember(self) -> None:
-        new = self._state.with_suffix(".new")
-        new.write_text(json.dumps({"boot": self._boot_id, "sequence": self._last}), encoding="utf-8")
-        new.replace(self._state)
+        write_atomically(self._state, json.dumps({"boot": self._boot_id, "sequence": self._last}))
 
     def _append(self, faults: Sequence[FaultLine]) -> None:
         self._log.parent.mkdir(parents=True, exist_ok=True)
@@ -204,7 +178,3 @@ def _last_passed_on(state: str, boot_id: str) -> int:
     if boot != boot_id or type(sequence) is not int or sequence < _BEFORE_THE_FIRST:
         raise ValueError(f"it must hold a boot and the number of a line, got {state!r:.80}")
     return sequence
-
-
-def _utc(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -54,9 +54,13 @@ SETUP_FAILURES = "setup_failures"
 """How many settings of the machine that were asked for are not in force."""
 
 COLD_START_DRIVER = "cold_start_driver_seconds"
+"""From the launch to the driver's first answer; once in an instance's life."""
+
 COLD_START_AGENT = "cold_start_agent_seconds"
+"""From the launch to the agent's start; once in an instance's life."""
+
 COLD_START_FIRST_USE = "cold_start_first_use_seconds"
-"""From the launch to the driver's first answer, the agent's start, the first use. Each once in an instance's life."""
+"""From the launch to the first use of an accelerator; once in an instance's life."""
 
 INSTANCE_METRICS = (
     HEARTBEAT,
@@ -74,6 +78,35 @@ INSTANCE_METRICS = (
 )
 """Everything that is published once for an instance, without the dimension `index`."""
 
+MEMBERS_BUSY = "MembersBusy"
+MEMBERS_IDLE = "MembersIdle"
+MEMBERS_UNKNOWN = "MembersUnknown"
+MEMBERS_HELD = "MembersHeld"
+MEMBERS_IDLE_DESPITE_WORK = "MembersIdleDespiteWork"
+INSTANCES_RELEASED = "InstancesReleased"
+PASS_METRICS = (
+    MEMBERS_BUSY,
+    MEMBERS_IDLE,
+    MEMBERS_UNKNOWN,
+    MEMBERS_HELD,
+    MEMBERS_IDLE_DESPITE_WORK,
+    INSTANCES_RELEASED,
+)
+"""These are published by the release handler for its group, once per pass over a group that is not empty."""
+
+OWN_PREFIXES = (
+    MEASUREMENT_PREFIX,
+    "nvidia_smi_",
+    "cpu_",
+    "mem_",
+    "disk_",
+    "swap_",
+    "efa_",
+    "ethtool_",
+    "procstat_",
+)
+"""What the program and the agent publish for the fleet begins so."""
+
 SETTINGS_FILE = "/etc/accelerated-fleet/node.json"
 STATE_DIRECTORY = "/run/accelerated-fleet"
 """In memory: what may be forgotten when the machine restarts."""
@@ -82,6 +115,8 @@ DRIVER_READY = f"{STATE_DIRECTORY}/driver-ready"
 AGENT_READY = f"{STATE_DIRECTORY}/agent-ready"
 SETUP_REPORT = f"{STATE_DIRECTORY}/setup.json"
 STATUS_FILE = f"{STATE_DIRECTORY}/status.json"
+OPEN_FILES = f"{STATE_DIRECTORY}/open-files"
+"""The boot script was started before the limit was set, and gives the workload that it starts this one."""
 LIFE_DIRECTORY = "/var/lib/accelerated-fleet"
 """On disk: what is true for the whole life of the instance."""
 FAULT_LOG = "/var/log/accelerated-fleet/faults.log"
@@ -91,3 +126,8 @@ FAULT_LOG = "/var/log/accelerated-fleet/faults.log"
 def measurement_metric(measurement: str) -> str:
     """Return the name of the metric that a figure of one accelerator becomes."""
     return f"{MEASUREMENT_PREFIX}{measurement}"
+
+
+def is_fleets_own(name: str) -> bool:
+    """Whether the fleet publishes under this name, or may: its figures must not be mixed with an application's."""
+    return name in INSTANCE_METRICS or name in PASS_METRICS or name.startswith(OWN_PREFIXES)

@@ -13,7 +13,7 @@ from typing import Protocol
 
 from . import memory, names, status
 from .derived import Counts, Outcome, derive
-from .events import Events
+from .events import Events, Tell
 from .faults import AcceleratorFaults
 from .files import read_text, write_atomically
 from .guard import Guard, Unknown
@@ -26,12 +26,10 @@ from .places import Places
 from .readings import FAILED, Answer, NoReading
 from .schedule import seconds_to_next
 from .settings import Settings
-from .setup_report import count_failures
+from .setup_report import count_failures, unverified
 from .statsd import Metric
 
 _MEMORY_FILE = f"{names.STATE_DIRECTORY}/program.json"
-
-Tell = Callable[[str], None]
 
 SLACK_SECONDS = 60
 """How much longer than two intervals the program may give no sign of life: more than all time limits together."""
@@ -82,6 +80,7 @@ class Program:
         self._identity: Identity | None = None
         self._last_reading = machine.now()
         self._faults = AcceleratorFaults(events)
+        self._unverified: Mapping[str, str] = {}
         self._memory = self._guard.attempt("memory", self._remembered) or Memory()
 
     def _remembered(self) -> Memory:
@@ -167,9 +166,16 @@ class Program:
             if report is None:
                 tell("the machine's setup has left no report")
                 return None
+            self._note_unverified(unverified(setup, report))
             return count_failures(setup, report)
 
         return self._guard.count("setup report", count)
+
+    def _note_unverified(self, settings: Mapping[str, str]) -> None:
+        for setting, detail in settings.items():
+            if setting not in self._unverified:
+                self._events.tell("setting cannot be verified", setting=setting, detail=detail)
+        self._unverified = settings
 
     def _remember(self, outcome: Outcome, now: float) -> None:
         first_use = self._memory.first_use
@@ -187,7 +193,7 @@ class Program:
         sent = self._guard.attempt("statsd", lambda: self._send(metrics))
         if sent and cold_start:
             self._life.published(cold_start)
-        document = status.document(self._settings.kind, now, answer, metrics, self._events.problems)
+        document = status.document(self._settings.kind, now, answer, metrics, self._events.problems, self._unverified)
         path = self._places.file(names.STATUS_FILE)
         self._guard.attempt("status file", lambda: write_atomically(path, json.dumps(document)))
 

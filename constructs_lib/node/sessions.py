@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from .events import Tell
 from .readings import Command, NoReading, Output
 
 WHO = Command(("who",), time_limit_seconds=5.0)
@@ -15,8 +16,6 @@ SSM_WORKER = "ssm-session-worker"
 
 # The kernel cuts a process's name after 15 bytes (proc_pid_comm(5)).
 _SHORT_NAME = SSM_WORKER[:15].encode()
-
-Tell = Callable[[str], None]
 
 
 def count_sessions(run: Callable[[Command], Output | NoReading], tell: Tell, proc: Path = Path("/proc")) -> int | None:

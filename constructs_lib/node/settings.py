@@ -14,10 +14,19 @@ from . import names
 _KIND = re.compile(r"[a-z][a-z0-9_]{0,30}")
 _INSTANCE_TYPE = re.compile(r"[a-z0-9-]+\.[a-z0-9-]+")
 _FAMILY = re.compile(r"[a-z0-9-]+")
-_LOOPBACK = re.compile(r"127(?:\.\d{1,3}){3}:(\d{1,5})")
+_LOOPBACK = re.compile(r"127(?:\.\d{1,3}){3}:\d{1,5}")
 _PATH = re.compile(r"(?:/(?!\.{1,2}(?:/|$))[\w.@+-]+)+")
 _LARGEST_THRESHOLD = 1e15
 _LONGEST_VALUE = 120
+
+
+def _address(text: str) -> tuple[str, int]:
+    host, _, port = text.partition(":")
+    return host, int(port)
+
+
+DEFAULT_STATSD = _address(names.STATSD_ADDRESS)
+"""Where the CloudWatch agent listens unless the settings say otherwise."""
 
 
 class SettingsError(ValueError):
@@ -56,7 +65,7 @@ class Settings:
 
     kind: str
     interval_seconds: int = 60
-    statsd: tuple[str, int] = ("127.0.0.1", 8125)
+    statsd: tuple[str, int] = DEFAULT_STATSD
     use_threshold: float = 5.0
     measurements: tuple[str, ...] = ()
     expected: Mapping[str, int] = field(default_factory=dict)
@@ -138,11 +147,11 @@ def _matching(pattern: re.Pattern[str], rule: str) -> Callable[[str, str, object
 
 
 def _loopback(where: str, parameter: str, value: object) -> tuple[str, int]:
-    match = _LOOPBACK.fullmatch(value) if isinstance(value, str) else None
-    host = match[0].partition(":")[0] if match else ""
-    if not match or not 0 < int(match[1]) < 65536 or any(int(part) > 255 for part in host.split(".")):
-        raise _error(where, parameter, f"be an address and port on this machine, as {names.STATSD_ADDRESS}", value)
-    return host, int(match[1])
+    if isinstance(value, str) and _LOOPBACK.fullmatch(value):
+        host, port = _address(value)
+        if 0 < port < 65536 and all(int(part) < 256 for part in host.split(".")):
+            return host, port
+    raise _error(where, parameter, f"be an address and port on this machine, as {names.STATSD_ADDRESS}", value)
 
 
 def _measurements(where: str, parameter: str, value: object) -> tuple[str, ...]:

@@ -3,15 +3,31 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 
 from .settings import MachineSetup
 
 
 def count_failures(setup: MachineSetup, report: str) -> int:
-    """Return how many of the settings that were asked for the report does not call in force.
+    """Return how many of the settings that were asked for are not in force: those of which the report says neither
+    that they are nor that nobody can tell.
 
     Raises ValueError if it is no report.
     """
+    results = _results(report)
+    return sum(not (_says(results.get(name), True) or _says(results.get(name), None)) for name in setup.asked)
+
+
+def unverified(setup: MachineSetup, report: str) -> dict[str, str]:
+    """Return the settings that were asked for, and of which nobody can tell whether they are in force, and why.
+
+    Raises ValueError if it is no report.
+    """
+    results = _results(report)
+    return {name: _detail(results[name]) for name in setup.asked if _says(results.get(name), None)}
+
+
+def _results(report: str) -> Mapping[str, object]:
     try:
         document = json.loads(report)
     except RecursionError as error:
@@ -19,8 +35,13 @@ def count_failures(setup: MachineSetup, report: str) -> int:
     results = document.get("settings") if isinstance(document, dict) else None
     if not isinstance(results, dict):
         raise ValueError("the setup's report must be an object with settings")
-    return sum(not _in_force(results.get(name)) for name in setup.asked)
+    return results
 
 
-def _in_force(result: object) -> bool:
-    return isinstance(result, dict) and result.get("ok") is True
+def _says(result: object, outcome: bool | None) -> bool:
+    return isinstance(result, dict) and "ok" in result and result["ok"] is outcome
+
+
+def _detail(result: object) -> str:
+    detail = result.get("detail") if isinstance(result, dict) else None
+    return detail if isinstance(detail, str) else ""

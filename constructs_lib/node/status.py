@@ -29,9 +29,15 @@ def devices_of(answer: Answer) -> list[dict[str, object]]:
 
 
 def document(
-    kind: str, now: float, answer: Answer, metrics: Sequence[Metric], problems: Mapping[str, str]
+    kind: str,
+    now: float,
+    answer: Answer,
+    metrics: Sequence[Metric],
+    problems: Mapping[str, str],
+    unverified: Mapping[str, str],
 ) -> dict[str, object]:
-    """Describe a reading. `now` is in epoch seconds; `metrics` are those of the instance and its devices."""
+    """Describe a reading. `now` is in epoch seconds; `metrics` are those of the instance and its devices; `unverified`
+    the settings of which nobody can tell whether they are in force, and why."""
     return {
         "time": utc(now),
         "epoch_seconds": now,
@@ -41,6 +47,7 @@ def document(
         "devices": devices_of(answer),
         "metrics": {metric.name: metric.value for metric in metrics if metric.index is None},
         "problems": dict(problems),
+        "unverified_settings": dict(unverified),
     }
 
 
@@ -81,8 +88,8 @@ def describe(status: Mapping[str, Any], now: float) -> Iterator[str]:
     if status.get("reason"):
         yield f"no reading, {status.get('answer')}: {status['reason']}"
     yield from describe_devices(status["devices"])
-    for title in ("metrics", "problems"):
-        values = status.get(title)
+    for key in ("metrics", "problems", "unverified_settings"):
+        values = status.get(key)
         if isinstance(values, dict) and values:
-            yield f"{title}:"
+            yield f"{key.replace('_', ' ')}:"
             yield from (f"  {name} {value}" for name, value in values.items())

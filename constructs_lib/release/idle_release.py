@@ -17,6 +17,7 @@ from constructs_lib.notifications import notifications_topic
 from constructs_lib.references import check_references
 from constructs_lib.release.loop import ReleaseLoop, ScaleInProtection
 from constructs_lib.release.policy import IdlePolicy
+from constructs_lib.release.signals import doubt_of_agent
 from constructs_lib.scaling import Demand
 from constructs_lib.telemetry import NVIDIA, AgentConfiguration, FleetMetrics, telemetry_statements
 from constructs_lib.validation import complaint, instance_of
@@ -25,9 +26,9 @@ from constructs_lib.validation import complaint, instance_of
 class IdleRelease(Construct):
     """Releases the idle instances of an existing group, one by one, and never a busy or unknown one.
 
-    The group's instances must run the CloudWatch agent with ``agent_configuration``, else every instance is *unknown*,
-    is kept, and an alarm says so. Without the group's metrics collection (``GroupInServiceInstances``) the idle alarm
-    rests, and the schedule alone finds what is idle, every five minutes.
+    For NVIDIA GPUs. The group's instances must run the CloudWatch agent with ``agent_configuration``, else every
+    instance is *unknown*, is kept, and an alarm says so. Without the group's metrics collection
+    (``GroupInServiceInstances``) the idle alarm rests, and the schedule alone finds what is idle, every five minutes.
 
     Limitations: an instance that is protected from scale-in counts as held by somebody and is never released. Anything
     else that lowers the group's capacity (a scaling policy, a schedule) still picks victims by itself.
@@ -74,7 +75,7 @@ class IdleRelease(Construct):
             metrics=FleetMetrics(auto_scaling_group.auto_scaling_group_name, NVIDIA),
             policy=policy,
             signals=signals,
-            doubt_metric=None,
+            doubt=doubt_of_agent(NVIDIA),
             protection=ScaleInProtection.HOLD,
             demand=demand,
             alarm_action=SnsAction(self.notifications),

@@ -48,13 +48,13 @@ class ReleaseLoop(Construct):
         metrics: FleetMetrics,
         policy: IdlePolicy,
         signals: Sequence[IdleSignal],
-        doubt_metric: str | None,
+        doubt: Mapping[str, object],
         protection: ScaleInProtection,
         demand: Demand | None,
         alarm_action: cloudwatch.IAlarmAction,
     ) -> None:
         super().__init__(scope, id)
-        asked = signal_settings(policy, signals, metrics.kind, doubt_metric=doubt_metric)
+        asked = signal_settings(policy, signals, metrics.kind, doubt)
         environment = {
             **_environment(auto_scaling_group, policy, protection, demand),
             "SIGNALS": json.dumps(asked, separators=(",", ":")),

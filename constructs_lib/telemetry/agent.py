@@ -16,13 +16,11 @@ from constructs_lib.telemetry.agent_sections import (
     ethtool_section,
     host_sections,
     process_section,
+    statsd_listener,
     statsd_section,
 )
 from constructs_lib.telemetry.kinds import kind_of
 from constructs_lib.telemetry.options import Telemetry
-
-LARGEST_PARAMETER_BYTES = 4096
-"""An SSM parameter of the standard tier, which costs nothing, holds this much."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +69,15 @@ class AgentConfiguration:
 
         Images and distributions bring older agents, and one section that an agent refuses is enough for it to report
         nothing at all.
+
+        Args:
+            types: every instance type of the fleet; all of one kind.
+            telemetry: what to publish. Default: ``Telemetry()``.
+            where: construct path, for messages. Default: ``Telemetry``.
+
+        Raises:
+            ArgumentError: ``telemetry`` asks for what these types or the agent cannot report.
+            UnsupportedInstanceTypeError: the types are of several kinds.
         """
         options = Telemetry() if telemetry is None else telemetry
         essential = cls(_document(_essential_sections(types, options, where), options))
@@ -82,17 +89,20 @@ class AgentConfiguration:
 
         One plugin that fails its start-up check stops the whole agent (field case 20), so no accelerator is named here.
         That the accelerators are missing is what the node program publishes. Logs are copied as in the full one.
+
+        What comes by StatsD keeps its own series beside the roll-ups: an instance without a driver lives for hours at
+        most, so that they cost little, while the names of what to drop would be long, and this configuration travels
+        in the user data, where every byte counts.
+
+        Args:
+            telemetry: its resolution and its logs are used. Default: ``Telemetry()``.
         """
         options = Telemetry() if telemetry is None else telemetry
-        return cls(_document({**host_sections(swap=False), "statsd": statsd_section(options)}, options))
+        return cls(_document({**host_sections(swap=False), "statsd": statsd_listener(options)}, options))
 
     def to_json(self) -> str:
         """The configuration as the agent reads it: compact JSON, the same text for the same document."""
         return json.dumps(self.document, separators=(",", ":"), sort_keys=True)
-
-    def fits_parameter(self, *, room_bytes: int = 0) -> bool:
-        """Whether the JSON, and ``room_bytes`` more, fit an SSM parameter of the standard tier, 4,096 bytes."""
-        return len(self.to_json().encode()) + room_bytes <= LARGEST_PARAMETER_BYTES
 
 
 def _essential_sections(types: Sequence[AcceleratedType], options: Telemetry, where: str) -> dict[str, Any]:

@@ -11,8 +11,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from constructs_lib.telemetry.agent_complaint import WHERE, fault, known_keys, mapping
+from constructs_lib.telemetry.dimension_rules import (
+    APPENDABLE,
+    check_left,
+    check_number,
+    check_rolled_up,
+    dimensions_of,
+    rolled_up_sets,
+)
 from constructs_lib.telemetry.log_rules import check_logs
-from constructs_lib.telemetry.section_rules import check_section
+from constructs_lib.telemetry.section_rules import check_section, section_entries, section_path
 from constructs_lib.validation import instance_of, integer
 
 _CHAPTERS = ("agent", "logs", "metrics", "opentelemetry", "traces")
@@ -25,7 +33,7 @@ _METRICS_KEYS = (
     *("aggregation_dimensions", "append_dimensions", "credentials", "deployment.environment", "endpoint_override"),
     *("force_flush_interval", "metrics_collected", "metrics_destinations", "namespace", "service.name"),
 )
-_APPENDABLE = {name: f"${{aws:{name}}}" for name in ("AutoScalingGroupName", "ImageId", "InstanceId", "InstanceType")}
+_PLACEHOLDERS = {name: f"${{aws:{name}}}" for name in APPENDABLE}
 _SHORTEST_INTERVAL = {"metrics_collection_interval": 1, "force_flush_interval": 1, "metrics_aggregation_interval": 0}
 _LONGEST_INTERVAL = 172_800
 
@@ -37,9 +45,11 @@ def check(config: Mapping[str, Any]) -> None:
         config: any configuration of the agent for Linux, ours or written by hand.
 
     Raises:
-        ArgumentError: a chapter, section, key, measurement or dimension that the agent does not act on; a measurement
-            given twice or a list of none; series dropped where nothing is left or the agent cannot drop them; an
-            interval out of range; a StatsD listener that other machines can reach; a term that log groups do not have.
+        ArgumentError: a chapter, section, key, measurement, unit or dimension that the agent does not act on; a
+            measurement given twice or a list of none; a roll-up that no series has; series dropped where nothing is
+            left or the agent cannot drop them, or with more dimensions than CloudWatch takes; an interval out of range;
+            a StatsD or collectd listener that other machines can reach, or that waits for a secret that nobody gave it;
+            Prometheus without a workspace to send to; a term that log groups do not have.
     """
     instance_of(WHERE, "document", config, Mapping, cure="give the parsed JSON object")
     known_keys("document", config, _CHAPTERS, "the agent ignores any other key")
@@ -56,28 +66,30 @@ def _check_metrics(metrics: Mapping[str, Any]) -> None:
     appended = mapping("metrics.append_dimensions", metrics.get("append_dimensions", {}))
     for name, value in appended.items():
         _check_appended(name, value)
-    rolled_up = metrics.get("aggregation_dimensions", [])
-    _check_rolled_up(rolled_up, appended)
+    sets = rolled_up_sets(metrics)
     collected = mapping("metrics.metrics_collected", metrics.get("metrics_collected", {}))
     if not collected:
         raise fault("metrics.metrics_collected", "hold a section", dict(collected), "name what to collect")
     for name, section in collected.items():
-        check_section(name, section, appended=appended, rolled_up=rolled_up)
+        check_section(name, section, metrics)
+    _check_dimensions(metrics, collected, sets)
+
+
+def _check_dimensions(metrics: Mapping[str, Any], collected: Mapping[str, Any], sets: Sequence[Sequence[str]]) -> None:
+    entries = [(name, fields) for name, section in collected.items() for fields in section_entries(name, section)]
+    series = [dimensions_of(name, section_path(name), fields, metrics) for name, fields in entries]
+    check_rolled_up(sets, series)
+    for (_, fields), dimensions in zip(entries, series, strict=True):
+        check_number(dimensions)
+        if fields.get("drop_original_metrics"):
+            check_left(dimensions, sets)
 
 
 def _check_appended(name: str, value: object) -> None:
-    if _APPENDABLE.get(name) != value:
-        pairs = ", ".join(f"{key}: {placeholder}" for key, placeholder in _APPENDABLE.items())
+    if _PLACEHOLDERS.get(name) != value:
+        pairs = ", ".join(f"{key}: {placeholder}" for key, placeholder in _PLACEHOLDERS.items())
         cure = "the agent drops any other pair without a word; add fixed dimensions inside a section instead"
         raise fault("metrics.append_dimensions", f"hold only the pairs {pairs}", f"{name}: {value}", cure)
-
-
-def _check_rolled_up(rolled_up: Sequence[Sequence[str]], appended: Mapping[str, Any]) -> None:
-    for dimension in (name for dimensions in rolled_up for name in dimensions):
-        if dimension in _APPENDABLE and dimension not in appended:
-            rule = "name dimensions that the series have"
-            cure = f"add {dimension!r} to metrics.append_dimensions, else this roll-up is never published"
-            raise fault("metrics.aggregation_dimensions", rule, dimension, cure)
 
 
 def _check_intervals(path: str, node: object) -> None:

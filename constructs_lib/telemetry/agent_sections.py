@@ -57,22 +57,28 @@ def accelerator_section(measurements: Sequence[str], *, series: bool) -> dict[st
     return {"measurement": list(measurements)} if series else _rolled_up(measurements)
 
 
-def statsd_section(options: Telemetry) -> dict[str, Any]:
+def statsd_listener(options: Telemetry) -> dict[str, Any]:
     """What the node program and the work on the instance send, aggregated over the time between two readings.
 
-    A gauge is forgotten after each aggregation, so that nothing old is ever published again. Figures of the instance
-    and of its work have a dimension ``metric_type`` of the agent's own that nobody reads by.
+    A gauge is forgotten after each aggregation, so that nothing old is ever published again.
+    """
+    return {
+        "service_address": names.STATSD_ADDRESS,
+        "metrics_collection_interval": _STATSD_COLLECTION_SECONDS,
+        "metrics_aggregation_interval": options.resolution_seconds,
+    }
+
+
+def statsd_section(options: Telemetry) -> dict[str, Any]:
+    """The same without the series that nobody reads.
+
+    Figures of the instance and of its work have a dimension ``metric_type`` of the agent's own.
     """
     assert options.application_metrics is not None
     dropped = [*names.INSTANCE_METRICS, *options.application_metrics]
     if options.per_accelerator_series is False:
         dropped += [names.measurement_metric(name) for name in names.MEASUREMENTS]
-    return {
-        "service_address": names.STATSD_ADDRESS,
-        "metrics_collection_interval": _STATSD_COLLECTION_SECONDS,
-        "metrics_aggregation_interval": options.resolution_seconds,
-        "drop_original_metrics": dropped,
-    }
+    return {**statsd_listener(options), "drop_original_metrics": dropped}
 
 
 def efa_section() -> dict[str, Any]:

@@ -15,20 +15,27 @@ _HOST_METRICS = (names.CPU_UTILIZATION, names.MEMORY_UTILIZATION, names.DISK_UTI
 
 
 def billed_metrics(
-    kind: AcceleratorKind, types: Sequence[AcceleratedType], telemetry: Telemetry, instances: int
+    kind: AcceleratorKind,
+    types: Sequence[AcceleratedType],
+    telemetry: Telemetry,
+    instances: int,
+    *,
+    with_setup: bool,
 ) -> int:
     """Return how many custom metrics these instances publish at most, if all run the whole month.
 
     A custom metric is each different name with its set of dimensions. An instance that takes another one's place has
     its own, but both are billed only for the hours in which they publish. The first 10,000 of an account cost 0.30 USD
     each a month (Amazon CloudWatch pricing for us-east-1, May 2026). Each pattern of ``processes`` counts as one
-    program; tags that the work gives to its own metrics add nothing.
+    program; tags that the work gives to its own metrics add nothing. An instance whose driver does not answer publishes
+    other series for its short life (:meth:`AgentConfiguration.fallback`), which are not counted.
 
     Args:
         kind: of the accelerators.
         types: of the fleet; the one with the most to tell counts.
         telemetry: what is published.
         instances: how many run; the metrics of the release function are counted if any does.
+        with_setup: whether settings of the machine were asked for, so that those that fail are counted.
 
     Raises:
         ArgumentError: ``instances`` is not a whole number of at least 0.
@@ -38,14 +45,16 @@ def billed_metrics(
         return 0
     rolled_up = max(_names(kind, types, each, telemetry) for each in types)
     alone = max(_names(kind, types, each, telemetry) + _own_series(kind, types, each, telemetry) for each in types)
-    return instances * alone + rolled_up + len(names.PASS_METRICS)
+    failures = (instances + 1) * with_setup
+    return instances * alone + rolled_up + failures + len(names.PASS_METRICS)
 
 
 def _names(kind: AcceleratorKind, types: Sequence[AcceleratedType], each: AcceleratedType, telemetry: Telemetry) -> int:
-    """How many different names an instance of this type publishes; each has a roll-up of instance and of group."""
+    """How many different names an instance of this type publishes without a setup, each for itself and the group."""
     figures = len(_figures(kind, types, each, telemetry))
     host = len(_HOST_METRICS) + bool(telemetry.swap)
-    own = len(names.INSTANCE_METRICS) - (0 if _has_power(kind, each) else 1)
+    unsent = {names.SETUP_FAILURES} if _has_power(kind, each) else {names.SETUP_FAILURES, names.ENERGY}
+    own = len(set(names.INSTANCE_METRICS) - unsent)
     work = len(telemetry.application_metrics or ())
     programs = len(PROCESS_MEASUREMENTS) if telemetry.processes else 0
     return figures + host + own + work + programs + _network(types, telemetry)

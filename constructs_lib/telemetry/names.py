@@ -20,10 +20,18 @@ from constructs_lib.node.names import (
     HEARTBEAT,
     IDLE_SECONDS,
     INSTANCE_METRICS,
+    INSTANCES_RELEASED,
     MEASUREMENTS,
+    MEMBERS_BUSY,
+    MEMBERS_HELD,
+    MEMBERS_IDLE,
+    MEMBERS_IDLE_DESPITE_WORK,
+    MEMBERS_UNKNOWN,
+    PASS_METRICS,
     SESSIONS,
     SETUP_FAILURES,
     STATSD_ADDRESS,
+    is_fleets_own,
     measurement_metric,
 )
 
@@ -64,6 +72,7 @@ __all__ = [
     "SETUP_FAILURES",
     "STATSD_ADDRESS",
     "SWAP_UTILIZATION",
+    "is_fleets_own",
     "measurement_metric",
 ]
 
@@ -96,22 +105,6 @@ DISK_UTILIZATION = "disk_used_percent"
 
 SWAP_UTILIZATION = "swap_used_percent"
 """Used share of the instance's swap space, in percent; nothing is published on an instance without any."""
-
-MEMBERS_BUSY = "MembersBusy"
-MEMBERS_IDLE = "MembersIdle"
-MEMBERS_UNKNOWN = "MembersUnknown"
-MEMBERS_HELD = "MembersHeld"
-MEMBERS_IDLE_DESPITE_WORK = "MembersIdleDespiteWork"
-INSTANCES_RELEASED = "InstancesReleased"
-PASS_METRICS = (
-    MEMBERS_BUSY,
-    MEMBERS_IDLE,
-    MEMBERS_UNKNOWN,
-    MEMBERS_HELD,
-    MEMBERS_IDLE_DESPITE_WORK,
-    INSTANCES_RELEASED,
-)
-"""These are published by the release handler for its group, once per pass over a group that is not empty."""
 
 LOG_GROUP_PLACEHOLDER = "@LOG_GROUP@"
 """Stands in the agent's configuration where the log group's name comes, which only the deploy settles."""

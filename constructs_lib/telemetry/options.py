@@ -19,7 +19,6 @@ _WHERE = "Telemetry"
 # CloudWatch also knows 1 and 5 seconds; a tool that is asked that often takes a noticeable share of the machine.
 _RESOLUTIONS = (10, 30, 60)
 _APPLICATION_METRIC = re.compile(r"[A-Za-z0-9_]{1,200}")
-_OURS = re.compile(r"accelerator_|nvidia_smi_|cpu_|mem_|disk_|swap_|efa_|ethtool_|procstat_")
 _LONGEST_PATTERN = 255
 
 
@@ -37,9 +36,8 @@ class Telemetry:
         per_accelerator_series: whether each accelerator has series of its own. False keeps only the roll-ups
             per instance and per group, which is all that alarms and handlers read. Default: True.
         resolution: time between two readings: 10, 30 or 60 seconds. Below 60 the metrics are of high resolution:
-            each costs the same, but is sent more often, and calls of ``PutMetricData`` cost 0.01 USD a thousand (Amazon
-            CloudWatch pricing for us-east-1, May 2026); periods below a minute can be looked at for three hours.
-            Default: 60 seconds.
+            each costs the same, but is sent more often, and calls of ``PutMetricData`` are billed by their number;
+            periods below a minute can be looked at for three hours. Default: 60 seconds.
         application_metrics: names of metrics that the work on an instance sends by StatsD to ``127.0.0.1:8125``, or
             with ``accelerated-node emit``. Only their roll-ups per instance and per group are kept. Default: none.
         network: whether to publish what the network cards count: traffic that exceeded the instance's allowances, and,
@@ -93,6 +91,11 @@ class Telemetry:
     ) -> tuple[str, ...]:
         """Return the bare names of the figures that a fleet of these types publishes of each accelerator.
 
+        Args:
+            kind: of the accelerators.
+            types: of the fleet.
+            where: construct path, for messages. Default: ``Telemetry``.
+
         Raises:
             ArgumentError: a name is unknown or given twice, none of the types can report it, or the figure that tells
                 use is missing.
@@ -121,7 +124,16 @@ class Telemetry:
     def node_measurements(
         self, kind: AcceleratorKind, types: Sequence[AcceleratedType], *, where: str = "Telemetry"
     ) -> tuple[str, ...]:
-        """Return what the node program publishes of each accelerator: nothing if the agent reads this kind itself."""
+        """Return what the node program publishes of each accelerator: nothing if the agent reads this kind itself.
+
+        Args:
+            kind: of the accelerators.
+            types: of the fleet.
+            where: construct path, for messages. Default: ``Telemetry``.
+
+        Raises:
+            ArgumentError: as :meth:`measurements_of`.
+        """
         return () if kind.agent_section else self.measurements_of(kind, types, where=where)
 
 
@@ -142,7 +154,7 @@ def _application_metrics(given: Sequence[str] | None) -> tuple[str, ...]:
         if not _APPLICATION_METRIC.fullmatch(name):
             rule = "hold names of letters, digits and underscores, 200 at most"
             raise ArgumentError(complaint(_WHERE, "application_metrics", rule, name, cure))
-        if name in names.INSTANCE_METRICS or name in names.PASS_METRICS or _OURS.match(name):
+        if names.is_fleets_own(name):
             rule = "hold names that the fleet does not use itself"
             raise ArgumentError(complaint(_WHERE, "application_metrics", rule, name, "put a word of yours before it"))
     _check_once("application_metrics", chosen)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from constructs_lib.telemetry.agent_complaint import WHERE, fault, filled_list, known_keys, mapping
 from constructs_lib.telemetry.kinds.nvidia import KIND as NVIDIA
+from constructs_lib.telemetry.measurement_rules import check_counters, check_measurements, prefix_of
 from constructs_lib.validation import closest, one_of
 
 _GPU = NVIDIA.agent_section
@@ -16,8 +17,14 @@ _SECTIONS = (
     *("procstat", "prometheus", "statsd", "swap", str(_GPU)),
 )
 _MISLEADING_SECTION = "nvidia_smi"
+_COLLECTED = "metrics.metrics_collected"
 _KEYS = {
     _GPU: ("append_dimensions", "drop_original_metrics", "measurement", "metrics_collection_interval"),
+    "collectd": (
+        *("append_dimensions", "collectd_auth_file", "collectd_security_level", "collectd_typesdb"),
+        *("deployment.environment", "drop_original_metrics", "metrics_aggregation_interval", "name_prefix"),
+        *("service.name", "service_address"),
+    ),
     "efa": ("drop_original_metrics", "measurement", "metrics_collection_interval"),
     "ethtool": (
         *("append_dimensions", "drop_original_metrics", "interface_exclude", "interface_include"),
@@ -28,47 +35,65 @@ _KEYS = {
         *("metrics_aggregation_interval", "metrics_collection_interval", "service.name", "service_address"),
     ),
 }
-_EFA_MEASUREMENTS = (
-    *("tx_bytes", "rx_bytes", "tx_pkts", "rx_pkts", "rx_dropped", "send_bytes", "send_wrs", "recv_bytes", "recv_wrs"),
-    *("rdma_read_bytes", "rdma_read_resp_bytes", "rdma_read_wrs", "rdma_read_wr_err", "rdma_write_bytes"),
-    *("rdma_write_recv_bytes", "rdma_write_wrs", "rdma_write_wr_err", "retrans_bytes", "retrans_pkts"),
-    *("retrans_timeout_events", "impaired_remote_conn_events", "unresponsive_remote_events"),
-)
-_MEASUREMENTS = {_GPU: tuple(each.name for each in NVIDIA.measurements), "efa": _EFA_MEASUREMENTS}
-_NEED_MEASUREMENT = (_GPU, "cpu", "disk", "diskio", "efa", "mem", "net", "netstat", "processes", "procstat", "swap")
 _LISTS = ("jmx", "procstat")
 _PROCESS_KEYS = ("exe", "pattern", "pid_file")
-# Their series have no dimensions but the appended ones.
-_WITHOUT_DIMENSIONS = ("mem", "swap")
+# Where each listens unless it is told, StatsD on every interface; and where it should.
+_LISTENERS = {
+    "collectd": ("udp://127.0.0.1:25826", "udp://127.0.0.1:25826"),
+    "statsd": (":8125", "127.0.0.1:8125"),
+}
 # They have no list of measurements, so that the agent can only compare whole names of metrics.
 _DROPPED_BY_FULL_NAME = ("collectd", "ethtool", "statsd")
 
 
-def check_section(name: str, section: object, *, appended: Collection[str], rolled_up: Sequence[Sequence[str]]) -> None:
+def section_entries(name: str, section: object) -> list[Mapping[str, Any]]:
+    """Return what a section holds: one object, or those of its list."""
+    path = section_path(name)
+    if name == "procstat":
+        filled_list(path, section, "write a list of objects, each with a pattern")
+    return [mapping(path, entry) for entry in (section if name in _LISTS and isinstance(section, list) else [section])]
+
+
+def section_path(name: str) -> str:
+    """Where a section stands in the configuration."""
+    return f"{_COLLECTED}.{name}"
+
+
+def check_section(name: str, section: object, metrics: Mapping[str, Any]) -> None:
     """Refuse what the agent does not act on in one section.
 
     Args:
         name: the section's key.
         section: what stands there.
-        appended: dimensions that the agent adds to every series.
-        rolled_up: sets of dimensions to which it aggregates.
+        metrics: the chapter around it.
     """
-    path = f"metrics.metrics_collected.{name}"
+    path = section_path(name)
     if name == _MISLEADING_SECTION:
         cure = f"write {_GPU!r}: the agent's schema knows this key, its translator does not"
-        raise fault("metrics.metrics_collected", "name the NVIDIA section as the agent reads it", name, cure)
-    one_of(WHERE, "metrics.metrics_collected", name, _SECTIONS, cure="the agent collects nothing for any other key")
-    if name == "procstat":
-        filled_list(path, section, "write a list of objects, each with a pattern")
-    for entry in section if name in _LISTS and isinstance(section, list) else [section]:
-        fields = mapping(path, entry)
+        raise fault(_COLLECTED, "name the NVIDIA section as the agent reads it", name, cure)
+    one_of(WHERE, _COLLECTED, name, _SECTIONS, cure="the agent collects nothing for any other key")
+    if name == "prometheus":
+        _check_destination(metrics)
+    for fields in section_entries(name, section):
         _check_keys(name, path, fields)
-        measured = _check_measurements(name, path, fields)
+        measured = check_measurements(name, path, fields)
+        if name == "ethtool":
+            check_counters(path, fields)
         if "drop_original_metrics" in fields:
-            _check_dropped(name, path, fields, measured, rolled_up)
-            _check_left(name, path, appended, rolled_up)
-        if name == "statsd":
-            _check_listener(path, fields)
+            _check_dropped(name, path, fields, measured, has_roll_ups="aggregation_dimensions" in metrics)
+        if name in _LISTENERS:
+            _check_listener(path, fields, _LISTENERS[name])
+        if name == "collectd":
+            _check_secret(path, fields)
+
+
+def _check_destination(metrics: Mapping[str, Any]) -> None:
+    path = "metrics.metrics_destinations"
+    destinations = mapping(path, metrics.get("metrics_destinations", {}))
+    if "amp" not in destinations:
+        cure = "name a workspace there, or write it in logs.metrics_collected.prometheus, which reaches CloudWatch"
+        rule = "have amp, the only place where metrics.metrics_collected.prometheus goes"
+        raise fault(path, rule, dict(destinations), cure)
 
 
 def _check_keys(name: str, path: str, fields: Mapping[str, Any]) -> None:
@@ -80,33 +105,12 @@ def _check_keys(name: str, path: str, fields: Mapping[str, Any]) -> None:
         raise fault(path, f"have one of {', '.join(_PROCESS_KEYS)} in each entry", dict(fields), "say which processes")
 
 
-def _check_measurements(section: str, path: str, fields: Mapping[str, Any]) -> list[str]:
-    """Return the measurements of a section without the optional prefix."""
-    path = f"{path}.measurement"
-    if "measurement" not in fields:
-        if section in _NEED_MEASUREMENT:
-            raise fault(path, "be there", dict(fields), "name what to measure: the agent has no default here")
-        return []
-    measured: list[str] = []
-    for item in filled_list(path, fields["measurement"], "name what to measure"):
-        given = item.get("name") if isinstance(item, Mapping) else item
-        if not isinstance(given, str):
-            raise fault(path, "hold names, or objects with a name", item, "write for example 'used_percent'")
-        name = given.removeprefix(_prefix(section))
-        if name in measured:
-            raise fault(path, "name each measurement once", given, "remove the second one")
-        measured.append(name)
-    for name in measured if section in _MEASUREMENTS else ():
-        one_of(WHERE, path, name, _MEASUREMENTS[section], cure="the agent drops any other name without a word")
-    return measured
-
-
 def _check_dropped(
-    section: str, path: str, fields: Mapping[str, Any], measured: Sequence[str], rolled_up: Sequence[Sequence[str]]
+    section: str, path: str, fields: Mapping[str, Any], measured: Sequence[str], *, has_roll_ups: bool
 ) -> None:
     path = f"{path}.drop_original_metrics"
     dropped = fields["drop_original_metrics"]
-    if not rolled_up:
+    if not has_roll_ups:
         cure = "add metrics.aggregation_dimensions, else the agent publishes nothing of this section"
         raise fault(path, "go with roll-ups", dropped, cure)
     if section == "procstat":
@@ -117,7 +121,7 @@ def _check_dropped(
         _check_full_names(section, path, dropped, fields.get("metrics_include"))
         return
     # The agent puts the prefix before names of the accelerator section even where it stands already.
-    optional = "" if section == _GPU else _prefix(section)
+    optional = "" if section == _GPU else prefix_of(section)
     for name in dropped:
         if not isinstance(name, str) or name.removeprefix(optional) not in ("*", *measured):
             cure = f"{closest(str(name), measured)}write a name from the section's measurements, or '*'"
@@ -135,21 +139,19 @@ def _check_full_names(section: str, path: str, dropped: Sequence[object], includ
             raise fault(path, "name counters of metrics_include with 'ethtool_' before them", name, cure)
 
 
-def _check_left(section: str, path: str, appended: Collection[str], rolled_up: Sequence[Sequence[str]]) -> None:
-    """The agent makes a roll-up only of series that have more dimensions than it."""
-    if section in _WITHOUT_DIMENSIONS and not any(
-        len(dimensions) < len(appended) and set(dimensions) <= set(appended) for dimensions in rolled_up
-    ):
-        cure = "append one more dimension, or keep the series: no roll-up is smaller than it, so nothing would be left"
-        raise fault(f"{path}.drop_original_metrics", "leave a series", list(appended), cure)
-
-
-def _check_listener(path: str, fields: Mapping[str, Any]) -> None:
-    # Without an address the agent listens on port 8125 of every interface.
-    address = fields.get("service_address", ":8125")
+def _check_listener(path: str, fields: Mapping[str, Any], default: tuple[str, str]) -> None:
+    unsaid, sound = default
+    address = fields.get("service_address", unsaid)
     if not isinstance(address, str) or not _is_loopback(address):
-        cure = "write '127.0.0.1:8125', else other machines can publish in this one's name"
+        cure = f"write {sound!r}, else other machines can publish in this one's name"
         raise fault(f"{path}.service_address", "listen on this machine only", address, cure)
+
+
+def _check_secret(path: str, fields: Mapping[str, Any]) -> None:
+    # Unless it is told otherwise, the agent takes encrypted packets only.
+    if fields.get("collectd_security_level") != "none" and "collectd_auth_file" not in fields:
+        cure = "or write 'collectd_security_level': 'none' for packets in the open, on this machine only"
+        raise fault(path, "name collectd_auth_file, the file with the secret", dict(fields), cure)
 
 
 def _is_loopback(address: str) -> bool:
@@ -160,7 +162,3 @@ def _is_loopback(address: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
-
-
-def _prefix(section: str) -> str:
-    return NVIDIA.metric_prefix if section == _GPU else f"{section}_"

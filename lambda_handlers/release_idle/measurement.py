@@ -31,7 +31,8 @@ class Signal:
     """A metric that tells whether an instance is in use: it is not while the value is below `idle_below`.
 
     `means` says what a value at or above that is: `work`; `presence`, which needs no job, such as somebody being logged
-    in; or `doubt`, when the instance itself says that it cannot tell.
+    in; or `doubt`, when the instance itself cannot tell. With `less` the value is what this metric exceeds another one
+    by, point by point; a point that the other one lacks counts as 0.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Signal:
     statistic: Statistic
     idle_below: float
     means: Meaning
+    less: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,11 +191,13 @@ def examine(signal: Signal, reading: Reading, window: Window, *, expected_from: 
     instance does that fell silent is unknown, however busy it was. Idle needs as many idle periods as the window has.
     A short silence is no reason for alarm, but never counts as idle: work often begins with one, when an agent restarts
     or a host is too loaded to report. Idle points just before the window make up for it. All else is unknown, with what
-    is missing.
+    is missing. Points of doubt are such silence.
     """
     if isinstance(reading, Unreadable):
         return Unknown(f"{_title(signal)} could not be read: {reading.reason}")
     points = sorted(reading.points, key=lambda point: point.at)
+    if signal.means == "doubt":
+        points = [point for point in points if not point.value >= signal.idle_below]
     covers = timedelta(seconds=reading.period_seconds)
     recent = [point for point in points if point.at + covers > window.start]
     busy = [point for point in recent if point.value >= signal.idle_below]
@@ -202,8 +206,6 @@ def examine(signal: Signal, reading: Reading, window: Window, *, expected_from: 
         was = f"{_title(signal)} was {value:g} at {_clock_time(at)}"
         if _has_ended(points[-1].at, window, covers):
             return Unknown(f"{was} and has had no data since {_clock_time(points[-1].at + covers)}")
-        if signal.means == "doubt":
-            return Unknown(was)
         at_work = signal.means == "work" and _is_still_busy(signal, reading, window)
         return Busy(f"{was}, idle is below {signal.idle_below:g}", at_work)
     # Nothing that a fleet measures is negative; tools write -1 for "not available", and that is no idleness.
@@ -222,6 +224,18 @@ def examine(signal: Signal, reading: Reading, window: Window, *, expected_from: 
         return Unknown(f"{_title(signal)} was seen idle for {_minutes(seen)} of {_minutes(window.length)} min")
     reason = f"{_title(signal)} below {signal.idle_below:g} for {_minutes(now - since)} min"
     return Idle(since, seen >= window.length, reason)
+
+
+def difference(reading: Reading, less: Reading) -> Reading:
+    """Return by how much the first exceeds the second at each of its points."""
+    for each in (reading, less):
+        if isinstance(each, Unreadable):
+            return each
+    assert isinstance(reading, Series)
+    assert isinstance(less, Series)
+    taken = {point.at: point.value for point in less.points}
+    points = tuple(Point(point.at, point.value - taken.get(point.at, 0.0)) for point in reading.points)
+    return Series(points, reading.period_seconds)
 
 
 def _is_still_busy(signal: Signal, reading: Series, window: Window) -> bool:
@@ -271,7 +285,8 @@ def _period_start(at: datetime, period_seconds: int) -> datetime:
 
 
 def _title(signal: Signal) -> str:
-    return f"{signal.name} ({signal.metric} {signal.statistic})"
+    metric = signal.metric if signal.less is None else f"{signal.metric} less {signal.less}"
+    return f"{signal.name} ({metric} {signal.statistic})"
 
 
 def _clock_time(at: datetime) -> str:

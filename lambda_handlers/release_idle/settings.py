@@ -21,6 +21,7 @@ from runtime.environment import (
 
 _SEVEN_DAYS = 7 * 24 * 3600
 _SIGNAL_FIELDS = {"name", "metric", "statistic", "idle_below", "means"}
+_OPTIONAL_FIELDS = {"less"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,9 +73,10 @@ def _read_signals(environment: Mapping[str, str]) -> tuple[Signal, ...]:
 
 
 def _signal(document: object) -> Signal:
-    if not isinstance(document, dict) or set(document) != _SIGNAL_FIELDS:
-        raise SettingError("SIGNALS", f"hold objects with exactly {sorted(_SIGNAL_FIELDS)}", document)
-    for field in ("name", "metric"):
+    if not isinstance(document, dict) or set(document) - _OPTIONAL_FIELDS != _SIGNAL_FIELDS:
+        rule = f"hold objects with {sorted(_SIGNAL_FIELDS)}, and at most {sorted(_OPTIONAL_FIELDS)} besides"
+        raise SettingError("SIGNALS", rule, document)
+    for field in ("name", "metric", *(_OPTIONAL_FIELDS & set(document))):
         if not isinstance(document[field], str) or not document[field]:
             raise SettingError("SIGNALS", f"give each signal a {field}", document)
     statistics = get_args(Statistic)
@@ -94,4 +96,5 @@ def _signal(document: object) -> Signal:
         statistic=cast(Statistic, document["statistic"]),
         idle_below=float(idle_below),
         means=cast(Meaning, document["means"]),
+        less=document.get("less"),
     )

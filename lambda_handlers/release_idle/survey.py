@@ -8,7 +8,7 @@ from datetime import datetime
 
 from release_idle.aws import Clients, read_active_sessions, read_machines
 from release_idle.decision import Machine, Member, State, Verdict, judge, judge_standing
-from release_idle.measurement import Reading, Series, Signal, Span, Unreadable, newest_span, span_to_read
+from release_idle.measurement import Reading, Series, Signal, Span, Unreadable, difference, newest_span, span_to_read
 from release_idle.metric_reader import read_signal
 from release_idle.settings import Settings
 from runtime.aws_errors import AWS_ERRORS, error_code
@@ -120,6 +120,9 @@ class Surveyor:
         window = self.settings.policy.window(now)
         span = span_to_read(signal, window, now)
         answers = self._ask(signal, [member.instance_id for member in members], span)
+        if signal.less is not None:
+            taken = self._ask(replace(signal, metric=signal.less), list(answers), span)
+            answers = {instance_id: difference(reading, taken[instance_id]) for instance_id, reading in answers.items()}
         if span.period_seconds > window.period_seconds and self.settings.demand is not None:
             self._add_newest(signal, answers, newest_span(window, now))
         for instance_id, reading in answers.items():

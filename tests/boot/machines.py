@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import shutil
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +18,8 @@ NODE = Path(names.__file__).parent
 AGENT_CTL = "/opt/aws/amazon-cloudwatch-agent/bin/amazon-cloudwatch-agent-ctl"
 ETC = "/etc/accelerated-fleet"
 NOW = 1_800_000_000
-FULL = "-a fetch-config -m ec2 -s -c ssm:/fleet/agent"
+LATE_FULL = "-a fetch-config -m ec2 -c ssm:/fleet/agent"
+FULL = LATE_FULL.replace(" -c", " -s -c")
 NODE_PROGRAM = "s3://bucket/node.zip"
 WORKLOAD = '#!/bin/bash\necho "workload ACCELERATOR_READY=$ACCELERATOR_READY" >>"$RECORD"\nexit 3\n'
 
@@ -45,8 +49,63 @@ timeout() {
   [ $status -ne 124 ] || echo "$limit" >>"$TMPDIR/hung"
   return $status
 }
-: >"$TMPDIR/hung"
-echo 0 >"$TMPDIR/clock"
+"""
+# A program named $HANGS ignores SIGTERM, and says its number to a pipe once it does. Real `timeout` sends SIGTERM, and
+# SIGKILL if it was given -k, and waits for the end. A program that $UNKILLABLE names hangs within the kernel, where it
+# ends by neither; a read that has a limit is over once its time would be. Pipes in place of time make this certain.
+_HANGING = """
+timeout() {
+  local kill=no pid
+  [ "$1" != -k ] || { kill=yes; shift 2; }
+  shift
+  if [[ "$*" != *"$HANGS"* ]]; then
+    "$@"
+    return
+  fi
+  LIMITED=yes "$@" &
+  builtin read -r pid <"$TMPDIR/ready"
+  if [ "$pid" = none ]; then
+    [ -z "$UNKILLABLE" ] || echo "in time" >"$TMPDIR/asked"
+    builtin wait $!
+    return
+  fi
+  kill -TERM "$pid"
+  if [ -n "$UNKILLABLE" ]; then
+    echo over >"$TMPDIR/asked"
+  elif [ $kill = yes ]; then
+    kill -KILL "$pid"
+    echo "killed ${HANGS##*/}" >>"$RECORD"
+  fi
+  builtin wait $!
+}
+read() {
+  local over IFS=' '
+  if [[ -z $UNKILLABLE || " $* " != *" -t "* ]]; then
+    builtin read "$@"
+    return
+  fi
+  builtin read -r over <"$TMPDIR/asked"
+  if [ "$over" = "in time" ]; then
+    IFS='' builtin read "$@"
+    return
+  fi
+  pass 40
+  return 142
+}
+wait() {
+  echo wait >>"$RECORD"
+  echo end >"$TMPDIR/never"
+  builtin wait "$@"
+}
+exec 2>>"$TMPDIR/stderr"
+"""
+_HANG = """
+trap '' TERM
+echo hangs >>"$RECORD"
+echo $$ >"$TMPDIR/ready"
+read -r end <"$TMPDIR/never"
+echo "hung program ends" >>"$RECORD"
+exit 1
 """
 _REAL = ("bash", "cat", "chmod", "cp", "dirname", "mkdir", "mktemp", "mv", "rm")
 
@@ -56,8 +115,11 @@ class Machine:
     """``record`` is what the programs of the instance were called with, in order."""
 
     root: Path
+    hangs: str = ""
+    unkillable: bool = False
 
     def __post_init__(self) -> None:
+        self._start_clock()
         (self.root / "bin").mkdir()
         for tool in _REAL:
             (self.root / "bin" / tool).symlink_to(str(shutil.which(tool)))
@@ -96,8 +158,36 @@ class Machine:
     def wait_for_driver_after_a_restart(self) -> subprocess.CompletedProcess[str]:
         """What accelerated-setup.service runs first, with the file that the first boot left for it."""
         shutil.rmtree(self.root / "run")
-        wait = self._moved((NODE / "units" / "driver.sh").read_text())
-        return self._run(f". {self.root}/etc/driver.env\n{wait}\nfleet_wait_for_driver")
+        self._start_clock()
+        return self._unit("driver.sh", "fleet_wait_for_driver")
+
+    def look_for_late_driver(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """What accelerated-setup.service runs last; with `wait`, what accelerated-late-driver.service runs."""
+        return self._unit("late-driver.sh", "", *arguments)
+
+    def _unit(self, script: str, then: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+        text = self._moved((NODE / "units" / script).read_text())
+        return self._run(f"set -- {shlex.join(arguments)}\n. {self.root}/etc/driver.env\n{text}\n{then}")
+
+    def _start_clock(self) -> None:
+        (self.root / "clock").write_text("0\n")
+        (self.root / "hung").write_text("")
+
+    @contextmanager
+    def hanging(self, program: str, *, unkillable: bool = False, only: str = "true") -> Iterator[None]:
+        """Make a program hang, if it is called so that the shell's test `only` is true, and ignore SIGTERM."""
+        for pipe in ("ready", "asked", "never"):
+            os.mkfifo(self.root / pipe)
+        self.hangs, self.unkillable = program, unkillable
+        there = self.root / ("agent-ctl" if program == "agent-ctl" else f"bin/{program}")
+        before = there.read_text().partition("\n")[2] if there.exists() else "true"
+        self.write(there, f'if {only}; then {_HANG}fi\n[ -z "$LIMITED" ] || echo none >"$TMPDIR/ready"\n{before}')
+        # Whoever reads from this pipe waits until the test is over.
+        never = os.open(self.root / "never", os.O_RDWR)
+        try:
+            yield
+        finally:
+            os.close(never)
 
     def _moved(self, script: str) -> str:
         for path, moved in (
@@ -111,8 +201,10 @@ class Machine:
 
     def _run(self, script: str) -> subprocess.CompletedProcess[str]:
         environment = {"PATH": str(self.root / "bin"), "RECORD": str(self.root / "record"), "TMPDIR": str(self.root)}
+        environment.update(HANGS=self.hangs, UNKILLABLE="yes" if self.unkillable else "")
+        stubs = _CLOCK + (_HANGING if self.hangs else "")
         return subprocess.run(
-            [BASH, "-c", _CLOCK + script], env=environment, capture_output=True, text=True, check=False, timeout=60
+            [BASH, "-c", stubs + script], env=environment, capture_output=True, text=True, check=False, timeout=60
         )
 
     def file(self, path: str) -> Path:

@@ -14,18 +14,22 @@ from zipfile import ZipFile
 import pytest
 
 from constructs_lib.node import names
+from constructs_lib.node.busy import MOST_FILES
 from tests.boot.machines import BASH, NODE
 
 UNITS = NODE / "units"
 SETUP, PROGRAM, TARGET = "accelerated-setup.service", "accelerated-node.service", "accelerated-fleet.target"
+LATE = "accelerated-late-driver.service"
 AGENT = "amazon-cloudwatch-agent.service"
+BUSY = r"run-accelerated\x2dfleet-busy.mount"
+ALL = (SETUP, PROGRAM, LATE, TARGET, BUSY)
 DROP_IN = f"{AGENT}.d/accelerated-fleet.conf"
 LIBRARY = "opt/accelerated-node/lib/accelerated_node"
 LAUNCHER = "usr/local/bin/accelerated-node"
 
 
-def install(source: Path, root: Path) -> list[str]:
-    """Run the installer and return what it told systemd."""
+def install(source: Path, root: Path, refused: str = "nothing", errors: str = "") -> list[str]:
+    """Run the installer, with a systemd that refuses one command, and return what it told systemd."""
     stubs, record = root / "stubs", root / "record"
     stubs.mkdir(exist_ok=True)
     record.write_text("")
@@ -33,13 +37,14 @@ def install(source: Path, root: Path) -> list[str]:
     # What is enabled must be there before, and be known to systemd after.
     systemctl.write_text(
         f'#!{BASH}\necho "$* $(ls "$DESTDIR/etc/systemd/system" | wc -l)" >>{shlex.quote(str(record))}\n'
+        f'[ "$1" != {refused} ]\n'
     )
     systemctl.chmod(0o755)
     environment = {"PATH": f"{stubs}:{os.environ['PATH']}", "DESTDIR": str(root / "machine")}
     done = subprocess.run(
         [BASH, str(source / "install.sh")], env=environment, capture_output=True, text=True, check=False
     )
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", errors)
     return record.read_text().splitlines()
 
 
@@ -65,16 +70,21 @@ def machine(unpacked: Path, tmp_path: Path) -> Path:
 def test_everything_is_where_it_belongs(machine: Path) -> None:
     outside = {str(path.relative_to(machine)) for path in machine.rglob("*") if path.is_file()}
     outside = {path for path in outside if not path.startswith(LIBRARY)}
-    assert outside == {LAUNCHER, *(f"etc/systemd/system/{name}" for name in (SETUP, PROGRAM, TARGET, DROP_IN))}
+    assert outside == {LAUNCHER, *(f"etc/systemd/system/{name}" for name in (*ALL, DROP_IN))}
     assert (machine / LIBRARY / "__main__.py").is_file()
     assert (machine / LIBRARY / "units" / "driver.sh").is_file()
 
 
 def test_case_79_one_reload_after_all_changes(unpacked: Path, tmp_path: Path) -> None:
     assert install(unpacked, tmp_path) == [
-        f"--no-reload enable {SETUP} {PROGRAM} {TARGET} 4",
-        "daemon-reload 4",
+        f"--no-reload enable {BUSY} {SETUP} {PROGRAM} {TARGET} 6",
+        "daemon-reload 6",
+        f"start {BUSY} 6",
     ]
+
+
+def test_a_machine_that_cannot_mount_the_place_for_marks_gets_the_program(unpacked: Path, tmp_path: Path) -> None:
+    install(unpacked, tmp_path, "start", "accelerated-node: busy marks have no file system of their own\n")
 
 
 def test_others_may_read_it_whatever_the_mask_was(machine: Path) -> None:
@@ -170,10 +180,10 @@ def test_order_after_a_restart() -> None:
     assert words(PROGRAM, "After") == {SETUP, AGENT}
     assert words(TARGET, "After") == {SETUP, AGENT, PROGRAM}
     assert words(AGENT, "Wants") == words(PROGRAM, "Wants") == {SETUP}
-    assert words(TARGET, "Wants") == {SETUP, PROGRAM}
+    assert words(TARGET, "Wants") == {SETUP, PROGRAM, LATE}
 
 
-@pytest.mark.parametrize("name", [SETUP, PROGRAM, TARGET, AGENT])
+@pytest.mark.parametrize("name", [SETUP, PROGRAM, LATE, TARGET, AGENT])
 def test_nothing_waits_for_what_waits_for_the_user_data(name: str) -> None:
     """The user data starts the units and waits for them, and cloud-init's targets wait for the user data."""
     late = {"multi-user.target", "cloud-final.service", "cloud-init.target", "graphical.target", "default.target"}
@@ -192,6 +202,20 @@ def test_the_setup_waits_for_the_driver_as_the_boot_script_does() -> None:
     assert unit(SETUP)["Type"] == ["oneshot"]
     assert unit(SETUP)["RemainAfterExit"] == ["yes"]
     assert "TimeoutStartSec" in unit(SETUP)
+
+
+def test_a_late_driver_is_looked_for_before_the_agent_starts_and_after_what_it_must_not_hold_up() -> None:
+    """The setup goes before the agent, and has a time limit as a whole."""
+    assert unit(SETUP)["ExecStart"][2] == f"-/bin/bash /{LIBRARY}/units/late-driver.sh"
+
+
+def test_nobody_waits_for_a_late_driver() -> None:
+    """The boot script starts the target and is done; the output goes to the journal, not where cloud-init reads."""
+    assert unit(LATE)["Type"] == ["simple"]
+    assert unit(LATE)["ExecStart"] == [f"/bin/bash /{LIBRARY}/units/late-driver.sh wait"]
+    assert unit(LATE)["EnvironmentFile"] == unit(SETUP)["EnvironmentFile"]
+    assert words(LATE, "After") == {SETUP, AGENT}
+    assert not unit(LATE).keys() & {"StandardOutput", "StandardError", "WantedBy", "Before"}
 
 
 def test_what_the_setup_mounts_is_seen_by_everybody() -> None:
@@ -220,6 +244,48 @@ def test_the_program_is_restarted_however_often_it_ends() -> None:
     assert service["ExecStart"] == ["/usr/local/bin/accelerated-node run"]
 
 
+def test_marks_can_be_held_from_early_boot_on() -> None:
+    """Whatever starts with the machine comes after local-fs.target, before which a mount is unless it says nofail."""
+    mount = unit("busy.mount")
+    assert mount["Where"] == [names.BUSY_DIRECTORY]
+    assert mount["WantedBy"] == ["local-fs.target"]
+    assert "DefaultDependencies" not in mount
+    assert not mount.keys() & {"Requires", "After"}
+    options = set(mount["Options"][0].split(","))
+    # A file system of its own, that holds little: no user can fill /run with marks.
+    assert (mount["What"], mount["Type"]) == (["tmpfs"], ["tmpfs"])
+    assert options == {"mode=1777", "size=1m", f"nr_inodes={MOST_FILES}", "nosuid", "nodev", "noexec"}
+
+
+def test_no_mark_that_is_held_is_hidden() -> None:
+    """Marks in the plain directory that the program makes would vanish below a file system mounted later."""
+    assert unit("busy.mount")["ConditionDirectoryNotEmpty"] == [f"!{names.BUSY_DIRECTORY}"]
+    for name in (SETUP, PROGRAM, TARGET):
+        assert BUSY not in words(name, "Wants") | words(name, "Requires")
+
+
+@pytest.mark.skipif(shutil.which("systemd-escape") is None, reason="systemd-escape is not on this machine")
+def test_the_mount_is_called_after_its_place() -> None:
+    command = ["systemd-escape", "--path", "--suffix=mount", names.BUSY_DIRECTORY]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == f"{BUSY}\n"
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or shutil.which("unshare") is None, reason="needs root and unshare")
+def test_the_mount_is_one_that_the_kernel_makes(tmp_path: Path) -> None:
+    """And a place in which marks are made, are seen, and are never more than can be counted."""
+    script = f"""
+mount -t tmpfs -o {shlex.quote(unit("busy.mount")["Options"][0])} tmpfs "$1" || exit 77
+cd "$1" && stat -c %a . && : >one && i=0
+while : >"$i"; do i=$((i + 1)); done 2>/dev/null
+ls | wc -l
+"""
+    command = ["unshare", "--mount", "/bin/bash", "-c", script, "bash", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode == 77 or not done.stdout:
+        pytest.skip("nothing can be mounted here")
+    assert done.stdout == f"1777\n{MOST_FILES - 1}\n"
+
+
 def test_the_driver_script_and_the_program_speak_of_the_same_files() -> None:
     text = (UNITS / "driver.sh").read_text()
     assert f"state={names.STATE_DIRECTORY} " in text
@@ -228,14 +294,15 @@ def test_the_driver_script_and_the_program_speak_of_the_same_files() -> None:
 
 def verified(place: Path) -> str:
     """What systemd says about the units, the command and the agent being replaced by something that is here."""
-    for name in (SETUP, PROGRAM, TARGET):
+    for name in (SETUP, PROGRAM, LATE, TARGET):
         text = (UNITS / name).read_text().replace(f"/{LAUNCHER}", "/bin/true")
         (place / name).write_text(text)
+    shutil.copy(UNITS / "busy.mount", place / BUSY)
     (place / AGENT).write_text("[Unit]\nAfter=network.target\n[Service]\nExecStart=/bin/true\n")
     (place / DROP_IN).parent.mkdir()
     shutil.copy(UNITS / "amazon-cloudwatch-agent.conf", place / DROP_IN)
     checked = subprocess.run(
-        ["systemd-analyze", "verify", *(str(place / name) for name in (SETUP, PROGRAM, TARGET, AGENT))],
+        ["systemd-analyze", "verify", *(str(place / name) for name in (*ALL, AGENT))],
         env={**os.environ, "SYSTEMD_UNIT_PATH": f"{place}:"},
         capture_output=True,
         text=True,
@@ -253,4 +320,4 @@ def test_unit_files_are_well_formed() -> None:
     for path in UNITS.glob("*.service"):
         parser = configparser.ConfigParser(strict=False, interpolation=None)
         parser.read(path)
-        assert set(parser.sections()) == {"Unit", "Service", "Install"}
+        assert set(parser.sections()) == {"Unit", "Service"} | ({"Install"} if path.name != LATE else set())

@@ -38,7 +38,7 @@ def findings(script: Path, *options: str) -> str:
 
 def test_the_scripts_are_found() -> None:
     names = {path.name for path in scripts()}
-    assert {"boot.sh", "driver.sh", "install.sh", "worker.sh", "run"} <= names
+    assert {"boot.sh", "driver.sh", "late-driver.sh", "install.sh", "worker.sh", "run"} <= names
 
 
 @pytest.mark.parametrize("script", scripts(), ids=lambda path: str(path.relative_to(ROOT)))

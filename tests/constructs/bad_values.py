@@ -132,7 +132,10 @@ STORAGE = [
     ),
     *(
         Row("FleetStorage", "instance_store_path", RANGE, path, "be a directory of its own")
-        for path in ("/tmp", "/etc/data", "/usr", "/var/lib", "/run/x", "/proc/1", "/home", "/boot", "/dev/shm")
+        for path in (
+            *("/tmp", "/etc/data", "/usr", "/var/lib", "/run/x", "/proc/1", "/home", "/home/ubuntu/data", "/root/data"),
+            *("/boot", "/dev/shm"),
+        )
     ),
 ]  # fmt: skip
 

@@ -9,7 +9,7 @@ from aws_cdk import Stack
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk.assertions import Annotations, Match
 
-from constructs_lib import Purchase, QueueDemand
+from constructs_lib import FleetImage, FleetLogs, Purchase, QueueDemand, Telemetry
 from tests.constructs.scenarios import queue
 from tests.support.stacks import fleet, stack, vpc
 
@@ -86,6 +86,29 @@ def test_case_21_isolated_subnets_need_endpoints() -> None:
     )
     fleet(test_stack, vpc=network, min_capacity=1)
     assert ours(test_stack) == [ISOLATED]
+
+
+def test_case_21_log_files_need_an_endpoint_more() -> None:
+    test_stack = stack()
+    network = ec2.Vpc.from_vpc_attributes(
+        test_stack,
+        "Vpc",
+        vpc_id="vpc-0123456789abcdef0",
+        availability_zones=["us-east-1a"],
+        isolated_subnet_ids=["subnet-0123456789abcde00"],
+    )
+    fleet(test_stack, vpc=network, min_capacity=1, telemetry=Telemetry(logs=FleetLogs()))
+    (warning,) = ours(test_stack)
+    assert "s3 (gateway), logs, and those" in warning
+
+
+def test_work_of_an_fpga_that_moves_no_data_cannot_be_seen() -> None:
+    test_stack = stack()
+    image = FleetImage.from_ssm_parameter("/golden/fpga")
+    fleet(test_stack, instance_types="f2.6xlarge", image=image, min_capacity=1)
+    (warning,) = ours(test_stack)
+    assert "work looks idle; let it hold a busy mark" in warning
+    assert warning.endswith("[ack: @cdk-accelerated-fleet/fleet:TransfersOnly]")
 
 
 def test_case_21_isolated_subnets_that_are_not_used_do_not_matter() -> None:

@@ -69,6 +69,15 @@ def test_handler_settings_name_the_group_and_hold_its_protected_members() -> Non
             "idle_below": 10.0,
             "means": "work",
         },
+        # A GPU in MIG mode has memory and no utilisation: the others say nothing about it (field case 24).
+        {
+            "name": "unknown_accelerators",
+            "metric": "nvidia_smi_memory_total",
+            "less": "nvidia_smi_utilization_gpu",
+            "statistic": "SampleCount",
+            "idle_below": 1.0,
+            "means": "doubt",
+        },
     ]
 
 

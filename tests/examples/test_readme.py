@@ -9,6 +9,8 @@ import pytest
 from aws_cdk import App
 from aws_cdk.assertions import Annotations, Match
 
+from constructs_lib.catalog import lookup
+from constructs_lib.telemetry import Telemetry, billed_metrics, kind_of
 from tests.support.stacks import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -41,6 +43,19 @@ def test_alarms_and_their_metrics_are_as_many_as_the_costs_say(template: dict[st
     metrics = sum(len([m for m in a.get("Metrics", [{"MetricStat": 1}]) if "MetricStat" in m]) for a in alarms)
     assert (len(alarms), metrics) == (8, 15)
     assert "eight alarms over 15 metrics, 0.10 each | 1.50" in README
+
+
+def test_the_series_of_a_g6_xlarge_are_as_many_as_the_costs_say() -> None:
+    types = [lookup("g6.xlarge")]
+    of_its_own = [
+        billed_metrics(kind_of(types), types, telemetry, 2, with_setup=False)
+        - billed_metrics(kind_of(types), types, telemetry, 1, with_setup=False)
+        for telemetry in (Telemetry(), Telemetry(per_accelerator_series=False))
+    ]
+    said = re.search(r"\((\d+) series of its own; `Telemetry\(per_accelerator_series=False\)` drops (\w+) of", README)
+    assert said is not None
+    numbers = ("none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+    assert [int(said[1]), int(said[1]) - numbers.index(said[2])] == of_its_own
 
 
 def test_every_warning_id_of_the_library_is_listed() -> None:

@@ -25,7 +25,13 @@ GPU_SIGNAL = {
     "idle_below": 5,
     "means": "work",
 }
-CPU_SIGNAL = {"name": "cpu", "metric": "cpu_usage_active", "statistic": "Maximum", "idle_below": 30, "means": "work"}
+CPU_SIGNAL = {
+    "name": "cpu",
+    "metric": "cpu_usage_active",
+    "statistic": "Maximum",
+    "idle_below": 30,
+    "means": "work",
+}
 
 RELEASE_ENVIRONMENT = {
     "AUTO_SCALING_GROUP_NAME": GROUP,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 
@@ -18,6 +19,7 @@ from release_idle.measurement import (
     Statistic,
     Unknown,
     Unreadable,
+    difference,
     examine,
     span_to_read,
     window_before,
@@ -277,10 +279,31 @@ def test_case_68_use_that_needs_no_job_is_never_work() -> None:
         assert finding.at_work is at_work
 
 
-def test_case_24_what_the_instance_cannot_tell_is_unknown_and_neither_busy_nor_idle() -> None:
+DOUBT = Signal(name="doubt", metric="accelerators_unknown", statistic="Maximum", idle_below=1, means="doubt")
+
+
+@pytest.mark.parametrize(
+    ("doubtful", "finding"),
+    [
+        ((), Idle),
+        # As a silence of that length: what an instance cannot tell of itself is neither use nor idleness.
+        ((20,), Idle),
+        ((20, 19, 18), Unknown),
+        (range(1, 41), Unknown),
+        (range(1, 6), Unknown),
+    ],
+    ids=["never", "for a minute", "for three", "always", "at the end"],
+)
+def test_case_24_what_the_instance_cannot_tell_is_silence(doubtful: Sequence[int], finding: type[Finding]) -> None:
     # Seven GPUs at rest say nothing about the eighth, which is in MIG mode or does not answer.
-    unknown = Signal(name="doubt", metric="accelerators_unknown", statistic="Maximum", idle_below=1, means="doubt")
     over = window_before(NOW, window_seconds=1800, period_seconds=60)
-    told = dict.fromkeys(range(1, 41), 0.0)
-    for values, finding in (({**told, 20: 1.0}, Unknown), (told, Idle), ({}, Unknown)):
-        assert isinstance(examine(unknown, series(values), over, expected_from=LONG_AGO, now=NOW), finding)
+    told = {**dict.fromkeys(range(1, 41), 0.0), **dict.fromkeys(doubtful, 1.0)}
+    assert isinstance(examine(DOUBT, series(told), over, expected_from=LONG_AGO, now=NOW), finding)
+    assert isinstance(examine(DOUBT, series({}), over, expected_from=LONG_AGO, now=NOW), Unknown)
+
+
+def test_case_24_samples_that_one_figure_lacks_against_another_are_a_difference() -> None:
+    memory, use = series({3: 8.0, 2: 8.0, 1: 8.0}), series({3: 8.0, 2: 7.0})
+    assert difference(memory, use) == series({3: 0.0, 2: 1.0, 1: 8.0})
+    assert difference(Unreadable("throttled"), use) == Unreadable("throttled")
+    assert difference(memory, Unreadable("throttled")) == Unreadable("throttled")

@@ -97,6 +97,8 @@ def test_a_missing_wake_setting_is_named(name: str) -> None:
         ("SIGNALS", signals(idle_below=float("nan"))),
         ("SIGNALS", signals(idle_below=float("inf"))),
         ("SIGNALS", signals(means="use")),
+        ("SIGNALS", signals(less="")),
+        ("SIGNALS", signals(less=None)),
         ("SIGNALS", signals(unit="Percent")),
         ("SIGNALS", json.dumps([GPU_SIGNAL, GPU_SIGNAL])),
         ("QUEUE_URL", ""),

@@ -41,9 +41,10 @@ _GAUGES = (
         "accelerator_idle_seconds",
         "busy_marks",
     ),
-    *("interactive_sessions", "setup_failures", "cold_start_driver_seconds", "cold_start_agent_seconds"),
+    *("interactive_sessions", "cold_start_driver_seconds", "cold_start_agent_seconds"),
     "cold_start_first_use_seconds",
 )
+_OF_A_SETUP = "setup_failures"
 _COUNTER = "accelerator_energy_joules"
 _PASS_METRICS = (
     *("MembersBusy", "MembersIdle", "MembersUnknown", "MembersHeld", "MembersIdleDespiteWork"),
@@ -56,8 +57,8 @@ def devices_of(instance_type: AcceleratedType) -> int:
     return instance_type.accelerators * DEVICES_PER_CARD.get(instance_type.kind, 1)
 
 
-def node_sends(instance_type: AcceleratedType, *, work: Sequence[str] = ()) -> list[Sent]:
-    """Everything that is ever sent on a sound instance of this type."""
+def node_sends(instance_type: AcceleratedType, *, work: Sequence[str] = (), setup: bool = True) -> list[Sent]:
+    """Everything that is ever sent on a sound instance of this type, with settings of the machine asked for or not."""
     kind = instance_type.kind
     figures = [
         Sent(f"accelerator_{figure}", "g", (("index", str(index)),))
@@ -65,11 +66,18 @@ def node_sends(instance_type: AcceleratedType, *, work: Sequence[str] = ()) -> l
         for index in range(devices_of(instance_type))
     ]
     energy = [Sent(_COUNTER, "c")] if kind in WITH_POWER and instance_type.fraction is None else []
-    return [*figures, *energy, *map(Sent, _GAUGES), *map(Sent, work)]
+    gauges = [*_GAUGES, _OF_A_SETUP] if setup else _GAUGES
+    return [*figures, *energy, *map(Sent, gauges), *map(Sent, work)]
 
 
 def instance_series(
-    config: Any, instance_type: AcceleratedType, *, instance_id: str = "i-1", group: str = "fleet", work: Any = ()
+    config: Any,
+    instance_type: AcceleratedType,
+    *,
+    instance_id: str = "i-1",
+    group: str = "fleet",
+    work: Any = (),
+    setup: bool = True,
 ) -> set[Series]:
     """Everything that one instance of this type publishes with this configuration of the agent."""
     return published_series(
@@ -79,7 +87,7 @@ def instance_series(
         gpus=instance_type.accelerators if instance_type.kind == "nvidia" else 0,
         answers=NVIDIA_MEASUREMENTS if instance_type.fraction is None else FRACTION_MEASUREMENTS,
         gpu_name=f"NVIDIA {instance_type.model}",
-        sent=node_sends(instance_type, work=work),
+        sent=node_sends(instance_type, work=work, setup=setup),
         adapters=2,
     )
 
@@ -90,7 +98,12 @@ def pass_series(group: str = "fleet") -> set[Series]:
 
 
 def fleet_series(
-    types: Sequence[AcceleratedType], telemetry: Telemetry, instances: int, *, group: str = "fleet"
+    types: Sequence[AcceleratedType],
+    telemetry: Telemetry,
+    instances: int,
+    *,
+    group: str = "fleet",
+    setup: bool = True,
 ) -> set[Series]:
     """Everything that a fleet publishes whose first type has ``instances`` of them running, and the others one each."""
     config = AgentConfiguration.full(types, telemetry).document
@@ -98,7 +111,7 @@ def fleet_series(
     series = pass_series(group)
     for number, each in enumerate(running):
         work = telemetry.application_metrics
-        series |= instance_series(config, each, instance_id=f"i-{number}", group=group, work=work)
+        series |= instance_series(config, each, instance_id=f"i-{number}", group=group, work=work, setup=setup)
     return series
 
 

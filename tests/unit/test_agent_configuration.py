@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from constructs_lib.catalog import AcceleratedType, known_types, lookup
 from constructs_lib.errors import ArgumentError, UnsupportedInstanceTypeError
+from constructs_lib.fleet.agent_delivery import largest_size
 from constructs_lib.telemetry import NVIDIA, AgentConfiguration, FleetLogs, Telemetry, kind_of, names
 from tests.support.agent_model import (
     EFA_COUNTERS,
@@ -65,7 +66,7 @@ def _sections(configuration: AgentConfiguration) -> dict[str, Any]:
 def test_every_configuration_passes_the_agents_schema(types: Sequence[AcceleratedType], telemetry: Telemetry) -> None:
     configuration = AgentConfiguration.full(types, telemetry)
     assert agent_schema_faults(json.loads(configuration.to_json())) == []
-    assert configuration.fits_parameter()
+    assert largest_size(configuration.to_json()) <= 4096
 
 
 @settings(max_examples=40)
@@ -185,12 +186,21 @@ def test_the_resolution_is_that_of_every_section(seconds: int | None, interval: 
 
 
 def test_what_the_work_sends_is_kept_as_roll_ups() -> None:
-    telemetry = Telemetry(application_metrics=["latency_ms"])
-    for configuration in (_full("g6.xlarge", telemetry=telemetry), AgentConfiguration.fallback(telemetry)):
-        sent = _published(configuration, sent=[Sent("latency_ms", "ms", (("model", "a"),)), Sent("unknown")])
-        assert {dims for _, name, dims in sent if name == "latency_ms"} == {BY_INSTANCE, BY_GROUP}
-        # Nobody declared this one, so it keeps what it came with.
-        assert {len(dims) for _, name, dims in sent if name == "unknown"} == {1, 3}
+    configuration = _full("g6.xlarge", telemetry=Telemetry(application_metrics=["latency_ms"]))
+    sent = _published(configuration, sent=[Sent("latency_ms", "ms", (("model", "a"),)), Sent("unknown")])
+    assert {dims for _, name, dims in sent if name == "latency_ms"} == {BY_INSTANCE, BY_GROUP}
+    # Nobody declared this one, so it keeps what it came with.
+    assert {len(dims) for _, name, dims in sent if name == "unknown"} == {1, 3}
+
+
+def test_the_fallback_has_the_roll_ups_and_is_no_longer_for_what_the_work_sends() -> None:
+    """It is in the user data, where each byte is one less for the team's script (16 KB, EC2 User Guide)."""
+    telemetry = Telemetry(application_metrics=[f"metric_{number}" for number in range(50)])
+    fallback = AgentConfiguration.fallback(telemetry)
+    sent = {dims for _, name, dims in _published(fallback, sent=[Sent("metric_7", "ms")]) if name == "metric_7"}
+    assert sent > {BY_INSTANCE, BY_GROUP}
+    assert fallback == AgentConfiguration.fallback(Telemetry())
+    assert "drop_original_metrics" not in _sections(fallback)["statsd"]
 
 
 # --- network, swap, processes ---------------------------------------------------------------------
@@ -343,12 +353,3 @@ def test_the_measurements_are_exactly_those_that_the_agent_accepts() -> None:
 def test_the_document_is_compact_and_says_each_key_in_order() -> None:
     text = _full("g6.xlarge").to_json()
     assert text == json.dumps(json.loads(text), separators=(",", ":"), sort_keys=True)
-
-
-def test_a_standard_parameter_holds_4096_bytes() -> None:
-    configuration = _full("g6.xlarge")
-    room = 4096 - len(configuration.to_json())
-    assert configuration.fits_parameter(room_bytes=room)
-    assert not configuration.fits_parameter(room_bytes=room + 1)
-    large = Telemetry(application_metrics=[f"metric_{number:03}" for number in range(300)])
-    assert not _full("g6.xlarge", telemetry=large).fits_parameter()

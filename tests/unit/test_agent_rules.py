@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from constructs_lib.errors import ArgumentError
+from constructs_lib.fleet.agent_delivery import largest_size
 from constructs_lib.telemetry import AgentConfiguration, check
 from tests.support.agent_model import Sent, published_series
 from tests.support.agent_schema import agent_schema_faults
@@ -71,6 +72,35 @@ def _only_by_instance(config: dict[str, Any]) -> None:
     del _metrics(config)["append_dimensions"]["AutoScalingGroupName"]
     _metrics(config)["aggregation_dimensions"] = [["InstanceId"]]
     _collected(config)["mem"]["drop_original_metrics"] = ["*"]
+
+
+def _rolled_up_by(*sets: Any) -> Change:
+    return lambda config: _metrics(config).update(aggregation_dimensions=list(sets))
+
+
+def _no_such_series(config: dict[str, Any]) -> None:
+    """The work behind StatsD may send any tag, so that nothing can be said as long as it is there."""
+    del _collected(config)["statsd"]
+    _metrics(config)["aggregation_dimensions"] = [["InstanceId", "path"]]
+
+
+def _no_series_with_both(config: dict[str, Any]) -> None:
+    del _collected(config)["statsd"]
+    _metrics(config)["aggregation_dimensions"] = [["index", "interface"]]
+
+
+def _gpu_left_with_nothing(config: dict[str, Any]) -> None:
+    _metrics(config)["aggregation_dimensions"] = [["InstanceId", "interface"]]
+    _gpu(config)["drop_original_metrics"] = ["*"]
+
+
+def _adapters_left_with_nothing(config: dict[str, Any]) -> None:
+    _metrics(config)["aggregation_dimensions"] = [["InstanceId", "index"]]
+    _collected(config)["efa"]["drop_original_metrics"] = ["rx_bytes"]
+
+
+def _measured(section: str, name: str) -> Change:
+    return lambda config: _collected(config).update({section: {"measurement": [name]}})
 
 
 def _file(config: dict[str, Any]) -> dict[str, Any]:
@@ -189,6 +219,90 @@ SILENT: list[tuple[str, Change, str]] = [
         _only_by_instance,
         r"mem.drop_original_metrics must leave a series, got \['InstanceId'\]; append one more dimension",
     ),
+    (
+        "roll-up-misspelled",
+        _rolled_up_by(["instanceId"]),
+        "must name dimensions that the series have, got 'instanceId'; did you mean 'InstanceId'",
+    ),
+    (
+        "roll-up-misspelled-at-its-end",
+        _rolled_up_by(["InstanceId"], ["InstanceId", "AutoScalingGroup"]),
+        "got 'AutoScalingGroup'; did you mean 'AutoScalingGroupName'",
+    ),
+    ("roll-up-of-no-series", _no_such_series, r"the series have, got \['InstanceId', 'path'\]; no section"),
+    ("roll-up-across-sections", _no_series_with_both, r"the series have, got \['index', 'interface'\]; no section"),
+    (
+        "gpu-left-with-nothing",
+        _gpu_left_with_nothing,
+        r"nvidia_gpu.drop_original_metrics must leave a series, got .*'InstanceId', 'index', 'name'\]",
+    ),
+    ("efa-left-with-nothing", _adapters_left_with_nothing, "efa.drop_original_metrics must leave a series"),
+    (
+        "too-many-dimensions",
+        # Two are appended to every series, and two are a GPU's own.
+        lambda c: _gpu(c).update(append_dimensions={f"d{number}": "x" for number in range(27)}),
+        "nvidia_gpu.append_dimensions must leave each series with 30 dimensions at most, got 31",
+    ),
+    (
+        "ethtool-of-nothing",
+        lambda c: _collected(c).update(ethtool={}),
+        "ethtool.metrics_include must be a list that is not empty",
+    ),
+    (
+        "ethtool-counter-misspelled",
+        lambda c: _collected(c)["ethtool"].update(metrics_include=["pps_allowance_exceded"]),
+        "metrics_include must be one of .*, got 'pps_allowance_exceded'; did you mean 'pps_allowance_exceeded'",
+    ),
+    (
+        "ethtool-prefix",
+        lambda c: _collected(c)["ethtool"].update(metrics_include=["ethtool_pps_allowance_exceeded"]),
+        "metrics_include must be one of .*, got 'ethtool_pps_allowance_exceeded'",
+    ),
+    (
+        "prometheus-beside-cloudwatch",
+        lambda c: _collected(c).update(prometheus={"prometheus_config_path": "/etc/prometheus.yml"}),
+        "metrics_destinations must have amp, .*got {}; .*in logs.metrics_collected.prometheus",
+    ),
+    (
+        "collectd-without-a-secret",
+        lambda c: _collected(c).update(collectd={}),
+        "collectd must name collectd_auth_file, .*'collectd_security_level': 'none'",
+    ),
+    (
+        "collectd-signed-without-a-secret",
+        lambda c: _collected(c).update(collectd={"collectd_security_level": "sign"}),
+        "collectd must name collectd_auth_file",
+    ),
+    (
+        "collectd-for-others",
+        lambda c: _collected(c).update(
+            collectd={"collectd_security_level": "none", "service_address": "udp://0.0.0.0:25826"}
+        ),
+        "collectd.service_address must listen on this machine only, got 'udp://0.0.0.0:25826'; .*127.0.0.1:25826",
+    ),
+    (
+        "unit-in-lower-case",
+        lambda c: _collected(c).update(mem={"measurement": [{"name": "used_percent", "unit": "percent"}]}),
+        "mem.measurement unit must be one of .*, got 'percent'; did you mean 'Percent'",
+    ),
+    (
+        "measurement-key",
+        lambda c: _collected(c).update(mem={"measurement": [{"name": "used_percent", "alias": "memory"}]}),
+        "mem.measurement must be one of name, rename, unit, got 'alias'",
+    ),
+    ("cpu-measurement", _measured("cpu", "usage_activ"), "got 'usage_activ'; did you mean 'usage_active'"),
+    ("mem-measurement", _measured("mem", "mem_used_percentage"), "got 'used_percentage'; did you mean 'used_percent'"),
+    ("disk-measurement", _measured("disk", "used_pct"), "disk.measurement must be one of .*, got 'used_pct'"),
+    ("swap-measurement", _measured("swap", "total"), "swap.measurement must be one of .*, got 'total'"),
+    ("net-measurement", _measured("net", "bytes_received"), "got 'bytes_received'; did you mean 'bytes_recv'"),
+    ("netstat-measurement", _measured("netstat", "tcp_open"), "netstat.measurement must be one of .*, got 'tcp_open'"),
+    ("processes-measurement", _measured("processes", "zombie"), "got 'zombie'; did you mean 'zombies'"),
+    ("diskio-measurement", _measured("diskio", "io_tim"), "got 'io_tim'; did you mean 'io_time'"),
+    (
+        "procstat-measurement",
+        lambda c: _collected(c)["procstat"][0].update(measurement=["cpu_usag"]),
+        "procstat.measurement must be one of .*, got 'cpu_usag'; did you mean 'cpu_usage'",
+    ),
 ]
 
 # Faults that the schema finds too, but only on the instance, where nobody looks.
@@ -261,6 +375,35 @@ LOUD: list[tuple[str, Change, str]] = [
         lambda c: c["logs"]["logs_collected"]["journald"].update(collect_list={}),
         "collect_list must be a list that is not empty",
     ),
+    ("roll-up-flat", _rolled_up_by("InstanceId"), "must hold lists of names, got 'InstanceId'; write"),
+    ("roll-up-of-a-number", _rolled_up_by([5]), r"must hold lists of names, got \[5\]"),
+    (
+        "roll-up-text",
+        lambda c: _metrics(c).update(aggregation_dimensions="InstanceId"),
+        "aggregation_dimensions must be a list that is not empty, got 'InstanceId'",
+    ),
+    (
+        "roll-up-by-31",
+        _rolled_up_by([f"d{number}" for number in range(31)]),
+        "aggregation_dimensions must hold 30 names at most in each list",
+    ),
+    ("roll-up-of-none", _rolled_up_by(), "aggregation_dimensions must be a list that is not empty"),
+    (
+        "section-dimensions-text",
+        lambda c: _gpu(c).update(append_dimensions="job"),
+        "nvidia_gpu.append_dimensions must be of type Mapping",
+    ),
+    ("collectd-key", lambda c: _collected(c).update(collectd={"port": 1}), "collectd must be one of .*, got 'port'"),
+    (
+        "ethtool-counters-text",
+        lambda c: _collected(c)["ethtool"].update(metrics_include="pps_allowance_exceeded"),
+        "metrics_include must be a list that is not empty",
+    ),
+    (
+        "unit-number",
+        lambda c: _collected(c).update(mem={"measurement": [{"name": "used_percent", "unit": 1}]}),
+        "unit must be one of .*, got 1",
+    ),
     ("section-text", lambda c: _collected(c).update(mem="used_percent"), "must be of type Mapping"),
     ("metrics-list", lambda c: c.update(metrics=[]), "metrics must be of type Mapping"),
 ]
@@ -307,6 +450,11 @@ def test_the_agents_schema_finds_it_too(case: tuple[str, Change, str]) -> None:
     config = _config()
     case[1](config)
     assert agent_schema_faults(config) != []
+
+
+def test_no_section_is_no_series() -> None:
+    with pytest.raises(ArgumentError, match="no section has a series with all of them"):
+        check({"metrics": {"metrics_collected": {"jmx": []}, "aggregation_dimensions": [["index"]]}})
 
 
 def test_windows_event_logs_are_of_no_use_on_linux() -> None:
@@ -393,12 +541,129 @@ def test_memory_without_its_own_series_and_with_one_dimension_would_leave_nothin
     assert "mem_used_percent" not in {name for _, name, _ in series}
 
 
+@pytest.mark.parametrize(
+    "rolled_up",
+    [
+        [[]],
+        [["InstanceId"]],
+        [["InstanceId", "AutoScalingGroupName"]],
+        [["InstanceId", "index"]],
+        [["index", "name"]],
+        [["InstanceId", "AutoScalingGroupName", "index", "name"]],
+        [["interface"]],
+        [["device", "index"], ["interface"]],
+        [["interface"], ["name"]],
+    ],
+)
+def test_gpu_series_can_be_dropped_where_a_roll_up_of_them_is_left(rolled_up: list[list[str]]) -> None:
+    config = _config()
+    _metrics(config)["aggregation_dimensions"] = rolled_up
+    _gpu(config)["drop_original_metrics"] = ["*"]
+    series = published_series(config, instance_id="i-1", group="g", gpus=2, arch=None)
+    if any(name == "nvidia_smi_utilization_gpu" for _, name, _ in series):
+        check(config)
+    else:
+        with pytest.raises(ArgumentError, match=r"nvidia_gpu\.drop_original_metrics must leave a series"):
+            check(config)
+
+
+def test_without_appended_dimensions_there_is_the_hosts_name() -> None:
+    config = _config()
+    del _metrics(config)["append_dimensions"]
+    _metrics(config)["aggregation_dimensions"] = [[]]
+    _collected(config)["mem"]["drop_original_metrics"] = ["*"]
+    check(config)
+    left = {dims for _, name, dims in published_series(config, instance_id="i-1", group="g", gpus=0) if "mem" in name}
+    assert left == {frozenset()}
+    _metrics(config)["aggregation_dimensions"] = [["host"]]
+    with pytest.raises(ArgumentError, match=r"mem.drop_original_metrics must leave a series, got \['host'\]"):
+        check(config)
+
+
+def test_a_series_of_exactly_30_dimensions_is_accepted() -> None:
+    config = _config()
+    _gpu(config)["append_dimensions"] = {f"d{number}": "x" for number in range(26)}
+    check(config)
+
+
+@pytest.mark.parametrize("dimension", ["model", "metric_type", "instance"])
+def test_roll_ups_by_a_tag_of_the_work_are_accepted(dimension: str) -> None:
+    config = _config()
+    _metrics(config)["aggregation_dimensions"] = [["InstanceId", dimension], ["InstanceId"]]
+    _collected(config)["statsd"]["drop_original_metrics"] = ["latency"]
+    check(config)
+
+
+def test_roll_ups_by_a_dimension_of_ones_own_are_accepted() -> None:
+    config = _config()
+    del _collected(config)["statsd"]
+    _gpu(config).update(append_dimensions={"job": "train"}, drop_original_metrics=["*"])
+    _metrics(config)["aggregation_dimensions"] = [["job", "InstanceId"]]
+    check(config)
+
+
+def test_a_file_systems_device_is_a_dimension_unless_it_is_left_out() -> None:
+    config = _config()
+    _metrics(config)["aggregation_dimensions"] = [["InstanceId", "device"]]
+    _collected(config)["disk"] = {"measurement": ["used_percent"], "drop_original_metrics": ["*"]}
+    check(config)
+    _collected(config)["disk"]["drop_device"] = True
+    with pytest.raises(ArgumentError, match=r"disk\.drop_original_metrics must leave a series"):
+        check(config)
+
+
+def test_prometheus_is_accepted_where_its_series_go() -> None:
+    config = _config()
+    _collected(config)["prometheus"] = {"prometheus_config_path": "/etc/prometheus.yml"}
+    _metrics(config)["metrics_destinations"] = {"cloudwatch": {}, "amp": {"workspace_id": "ws-1"}}
+    check(config)
+    assert agent_schema_faults(config) == []
+
+
+@pytest.mark.parametrize(
+    "section",
+    [
+        {"collectd_security_level": "none"},
+        {"collectd_auth_file": "/etc/collectd/auth_file"},
+        {"collectd_security_level": "none", "service_address": "udp://127.0.0.1:25826", "name_prefix": "c_"},
+    ],
+)
+def test_collectd_is_accepted_with_a_secret_or_in_the_open_on_this_machine(section: dict[str, Any]) -> None:
+    config = _config()
+    _collected(config)["collectd"] = section
+    check(config)
+    assert agent_schema_faults(config) == []
+
+
+@pytest.mark.parametrize(
+    ("section", "name"),
+    [
+        ("diskio", "ebs_volume_queue_length"),
+        ("diskio", "diskio_instance_store_total_read_ops"),
+        ("mem", "shared"),
+        ("net", "net_err_out"),
+        ("swap", "used_percent"),
+    ],
+)
+def test_what_the_agent_knows_is_accepted(section: str, name: str) -> None:
+    config = _config()
+    _measured(section, name)(config)
+    check(config)
+
+
+@pytest.mark.parametrize("counter", ["conntrack_allowance_available", "ena_srd_mode", "queue_0_tx_cnt"])
+def test_what_the_network_driver_counts_is_accepted(counter: str) -> None:
+    config = _config()
+    _collected(config)["ethtool"] = {"metrics_include": [counter], "drop_original_metrics": [f"ethtool_{counter}"]}
+    check(config)
+
+
 def test_a_large_configuration_is_sound() -> None:
     config = _config()
     _collected(config)["procstat"] = [
         {"pattern": f"job{number}", "measurement": ["cpu_usage"]} for number in range(200)
     ]
-    assert not AgentConfiguration(config).fits_parameter()
+    assert largest_size(AgentConfiguration(config).to_json()) > 4096
 
 
 @pytest.mark.parametrize("document", [None, [], "{}", 5])

@@ -9,6 +9,8 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 
 from constructs_lib.catalog import AcceleratedType, known_types, lookup
 from constructs_lib.errors import ArgumentError
+from constructs_lib.fleet.machine_setup import MachineSetup
+from constructs_lib.fleet.storage import FleetStorage
 from constructs_lib.telemetry import AgentConfiguration, FleetMetrics, Telemetry, billed_metrics, kind_named, kind_of
 from tests.support.agent_model import Series
 from tests.support.agent_schema import agent_schema_faults
@@ -23,6 +25,7 @@ from tests.support.node_model import (
     pass_series,
     representatives,
 )
+from tests.support.stacks import fleet, stack
 
 COMBINATIONS = list(feature_combinations())
 SHAPES = representatives()
@@ -112,18 +115,28 @@ def test_every_configuration_passes_the_agents_schema(shape: AcceleratedType) ->
 def test_the_billed_metrics_are_those_that_are_published(shape: AcceleratedType, instances: int) -> None:
     kind = kind_of([shape])
     for telemetry in COMBINATIONS:
-        assert billed_metrics(kind, [shape], telemetry, instances) == len(fleet_series([shape], telemetry, instances))
+        for setup in (True, False):
+            published = fleet_series([shape], telemetry, instances, setup=setup)
+            assert billed_metrics(kind, [shape], telemetry, instances, with_setup=setup) == len(published)
+
+
+def test_a_fleet_counts_failed_settings_where_settings_were_asked_for() -> None:
+    plain = fleet(stack()).billed_metrics(2)
+    # One series for each instance, one for the group.
+    assert fleet(stack(), machine=MachineSetup(huge_pages=8)).billed_metrics(2) == plain + 3
+    assert fleet(stack(), storage=FleetStorage(instance_store_path="/mnt/data")).billed_metrics(2) == plain + 3
 
 
 def test_a_fleet_at_zero_bills_no_metric() -> None:
     kind = kind_named("nvidia")
-    assert billed_metrics(kind, [lookup("g6.xlarge")], Telemetry(), 0) == 0
+    assert billed_metrics(kind, [lookup("g6.xlarge")], Telemetry(), 0, with_setup=False) == 0
 
 
 def test_of_mixed_types_the_one_with_the_most_to_tell_is_counted() -> None:
     types = [lookup("g6.xlarge"), lookup("g6.12xlarge")]
     kind, telemetry = kind_of(types), Telemetry()
-    assert billed_metrics(kind, types, telemetry, 2) == billed_metrics(kind, [types[1]], telemetry, 2)
+    mixed, largest = (billed_metrics(kind, each, telemetry, 2, with_setup=False) for each in (types, types[1:]))
+    assert mixed == largest
 
 
 def test_fewer_series_cost_less_and_each_feature_costs_more() -> None:
@@ -131,7 +144,7 @@ def test_fewer_series_cost_less_and_each_feature_costs_more() -> None:
     kind = kind_of(types)
 
     def count(telemetry: Telemetry) -> int:
-        return billed_metrics(kind, types, telemetry, 4)
+        return billed_metrics(kind, types, telemetry, 4, with_setup=False)
 
     plain = count(Telemetry())
     # 16 devices of two figures each, on four instances.
@@ -145,7 +158,13 @@ def test_fewer_series_cost_less_and_each_feature_costs_more() -> None:
 @pytest.mark.parametrize("instances", [-1, 1.5, True, "3"])
 def test_a_number_of_instances_is_a_whole_one(instances: object) -> None:
     with pytest.raises(ArgumentError, match="billed_metrics: instances must be a whole number at least 0"):
-        billed_metrics(kind_named("nvidia"), [lookup("g6.xlarge")], Telemetry(), instances)  # type: ignore[arg-type]
+        billed_metrics(
+            kind_named("nvidia"),
+            [lookup("g6.xlarge")],
+            Telemetry(),
+            instances,  # type: ignore[arg-type]
+            with_setup=False,
+        )
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda each: each.name)

@@ -9,6 +9,7 @@ import pytest
 
 from constructs_lib.catalog import known_kinds, known_types, lookup
 from constructs_lib.errors import ArgumentError, UnsupportedInstanceTypeError
+from constructs_lib.fleet.machine_setup import MachineSetup
 from constructs_lib.telemetry import kind_named, kind_of
 from tests.support.node_model import devices_of
 
@@ -101,6 +102,14 @@ def test_images_are_promised_only_where_they_are_known() -> None:
     assert systems.pop("neuron") == {"amazon-linux-2023", "ubuntu-24.04"}
     assert set().union(*systems.values()) == set()
     assert kind_named("neuron").image_lacks == {"inf1"}
+
+
+def test_the_settings_of_a_kind_are_settings_of_the_machine() -> None:
+    settings = {name: kind_named(name).machine_settings for name in known_kinds()}
+    assert settings.pop("nvidia") == {"persistence_mode", "application_clocks"}
+    assert set().union(*settings.values()) == set()
+    for setting in kind_named("nvidia").machine_settings:
+        assert MachineSetup(**{setting: True}).settings([lookup("g6.xlarge")]).keys() == {setting}
 
 
 def test_case_76_a_probe_lists_devices_and_is_no_version() -> None:

@@ -26,7 +26,7 @@ def run(asked: MachineSetup | None, machine: Machine) -> Mapping[str, Outcome]:
         return {}
     outcomes = {name: _attempt(setting) for name, setting in _settings(asked, machine).items()}
     report = {name: {"ok": outcome.ok, "detail": outcome.detail} for name, outcome in outcomes.items()}
-    write_atomically(machine.file(names.SETUP_REPORT), json.dumps({"settings": report}) + "\n")
+    write_atomically(machine.places.file(names.SETUP_REPORT), json.dumps({"settings": report}) + "\n")
     return outcomes
 
 

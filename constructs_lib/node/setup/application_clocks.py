@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ..readers import nvidia
-from ..readings import NoReading
-from .outcome import Machine, Outcome, reason, succeeded
+from ..readings import NoReading, Output
+from .outcome import Machine, Outcome, not_in_force, not_read_back, reason
 
 
 def apply(machine: Machine, clocks: Mapping[str, tuple[int, int]]) -> Outcome:
@@ -21,14 +21,23 @@ def apply(machine: Machine, clocks: Mapping[str, tuple[int, int]]) -> Outcome:
     report = machine.run("nvidia-smi", "-q", "-x")
     read = () if isinstance(report, NoReading) else nvidia.application_clocks(report.stdout)
     if not read:
-        return Outcome(False, f"no GPU can be read back ({reason(report)})")
-    others = [f"{index} ({_shown(pair)})" for index, pair in enumerate(read) if pair != wanted]
+        return not_read_back(answer, f"no GPU can be read back ({reason(report)})")
+    others = [f"{index} ({_shown(pair)})" for index, pair in enumerate(read) if pair not in (wanted, None)]
     if others:
-        why = "" if succeeded(answer) else f"; {reason(answer)}"
-        return Outcome(False, f"not {_shown(wanted)} on GPU {', '.join(others)}{why}")
+        return not_in_force(answer, f"not {_shown(wanted)} on GPU {', '.join(others)}")
+    # Newer drivers call application clocks deprecated and report none.
+    silent = [str(index) for index, pair in enumerate(read) if pair is None]
+    if silent:
+        detail = f"GPU {', '.join(silent)} does not tell its clocks, {_shown(wanted)} were asked for"
+        return not_read_back(answer, detail + _warning(answer))
     return Outcome(True, f"{_shown(wanted)} on all GPUs, {len(read)}")
 
 
-def _shown(pair: tuple[int, int] | None) -> str:
-    # Newer drivers call application clocks deprecated and report none: then nobody can say that they are in force.
-    return "the driver tells none" if pair is None else f"memory {pair[0]} MHz, graphics {pair[1]} MHz"
+def _shown(pair: tuple[int, int]) -> str:
+    return f"memory {pair[0]} MHz, graphics {pair[1]} MHz"
+
+
+def _warning(answer: Output | NoReading) -> str:
+    """Return what the tool says about a GPU that has no such clocks; it ends well all the same."""
+    lines = answer.stdout.splitlines() if isinstance(answer, Output) else []
+    return next((f"; nvidia-smi: {line.strip()}" for line in lines if "not supported" in line), "")

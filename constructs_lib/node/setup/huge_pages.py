@@ -12,13 +12,13 @@ _COMPACT = "/proc/sys/vm/compact_memory"
 
 def apply(machine: Machine, count: int) -> Outcome:
     """Set so many aside."""
-    file = machine.file(_COUNT)
+    file = machine.places.file(_COUNT)
     if not file.exists():
         return Outcome(False, "this kernel has no huge pages of 2 MiB")
     there = _set(file, count)
     if there < count:
         # Enough memory may be free, only not in one piece.
-        machine.file(_COMPACT).write_text("1\n", encoding="ascii")
+        machine.places.file(_COMPACT).write_text("1\n", encoding="ascii")
         there = _set(file, count)
     if there != count:
         return Outcome(False, f"the kernel set {there} of {count} pages aside: memory is too small or too fragmented")

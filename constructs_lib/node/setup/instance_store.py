@@ -153,7 +153,7 @@ def _format(machine: Machine, device: str) -> None:
 def _mount(machine: Machine, device: str, path: str) -> None:
     found = _mounted_at(machine, path)
     if found is None:
-        machine.file(path).mkdir(parents=True, exist_ok=True)
+        machine.places.file(path).mkdir(parents=True, exist_ok=True)
         _must(machine, "mount", "-t", "ext4", "-o", "noatime", device, path)
         found = _mounted_at(machine, path)
     if found != ("ext4", LABEL):

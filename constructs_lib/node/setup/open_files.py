@@ -9,9 +9,6 @@ from ..files import write_atomically
 from ..readings import NoReading
 from .outcome import Machine, Outcome, reason, succeeded
 
-FOR_THE_BOOT_SCRIPT = f"{names.STATE_DIRECTORY}/open-files"
-"""The boot script was started before the setting was made, and gives the workload that it starts this limit."""
-
 _SERVICES = "/etc/systemd/system.conf.d/50-accelerated-fleet.conf"
 _LOGINS = "/etc/security/limits.d/50-accelerated-fleet.conf"
 _PROPERTY = "DefaultLimitNOFILE"
@@ -19,9 +16,9 @@ _PROPERTY = "DefaultLimitNOFILE"
 
 def apply(machine: Machine, limit: int) -> Outcome:
     """Set the limit for every service and login that starts from now on; those that run keep theirs."""
-    _settle(machine.file(_LOGINS), "".join(f"{who} - nofile {limit}\n" for who in ("*", "root")))
-    _settle(machine.file(FOR_THE_BOOT_SCRIPT), f"{limit}\n")
-    _settle(machine.file(_SERVICES), f"[Manager]\n{_PROPERTY}={limit}\n")
+    _settle(machine.places.file(_LOGINS), "".join(f"{who} - nofile {limit}\n" for who in ("*", "root")))
+    _settle(machine.places.file(names.OPEN_FILES), f"{limit}\n")
+    _settle(machine.places.file(_SERVICES), f"[Manager]\n{_PROPERTY}={limit}\n")
     in_force, failed = _in_force(machine)
     if in_force != str(limit):
         # Not when it is in force already: a reload cuts running containers off from their GPU. After a restart of the

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, field
 from typing import Protocol
 
+from ..places import Places
 from ..readings import Command, NoReading, Output
 
 
@@ -18,15 +18,11 @@ class Runner(Protocol):
 
 @dataclass(frozen=True)
 class Machine:
-    """Where settings are made. `instance_type` is None while nobody knows it; files lie below `root`."""
+    """Where settings are made. `instance_type` is None while nobody knows it."""
 
     tools: Runner
     instance_type: str | None
-    root: Path = Path("/")
-
-    def file(self, path: str) -> Path:
-        """Return where a file of this machine lies, given its absolute path."""
-        return self.root / path.lstrip("/")
+    places: Places = field(default_factory=Places)
 
     def run(self, *argv: str, time_limit_seconds: float = 30.0) -> Output | NoReading:
         """Run a command."""
@@ -35,15 +31,25 @@ class Machine:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Whether a setting is in force, and what a person should know about it."""
+    """Whether a setting is in force, None if nobody can say, and what a person should know about it."""
 
-    ok: bool
+    ok: bool | None
     detail: str
 
 
 def succeeded(answer: Output | NoReading) -> bool:
     """Whether a command ran and ended well."""
     return isinstance(answer, Output) and answer.exit_status == 0
+
+
+def not_in_force(answer: Output | NoReading, detail: str) -> Outcome:
+    """Return that a setting was read back as another than the one that was made; `answer` is that of the change."""
+    return Outcome(False, detail if succeeded(answer) else f"{detail}; the change failed: {reason(answer)}")
+
+
+def not_read_back(answer: Output | NoReading, detail: str) -> Outcome:
+    """Return that a setting cannot be read back: if the change was refused it is not in force, else nobody knows."""
+    return Outcome(None, detail) if succeeded(answer) else not_in_force(answer, detail)
 
 
 def reason(answer: Output | NoReading) -> str:

@@ -1,6 +1,7 @@
 """How each kind of accelerator is measured: one module for each kind, named like the kind, with a constant ``KIND``.
 
-Another kind needs a module here and a reader in ``constructs_lib/node/readers``, and nothing else.
+Another kind needs a module here and a reader in ``constructs_lib/node/readers``; CONTRIBUTING.md says what else a
+peculiar one may need.
 """
 
 from __future__ import annotations

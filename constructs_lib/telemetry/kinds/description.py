@@ -50,6 +50,8 @@ class AcceleratorKind:
         title: for messages, alarms and dashboards.
         measurements: every figure that can be read.
         use: the measurement that tells whether an accelerator is in use.
+        presence: a measurement that every accelerator has a value for, also one whose use cannot be read (MIG).
+            Default: none.
         memory: the measurement of used memory. Default: none can be read.
         power: the measurement of power. Default: none can be read.
         idle_below: a figure of ``use`` below it is idleness. Default: the percentage of the fleet's ``IdlePolicy``.
@@ -61,12 +63,14 @@ class AcceleratorKind:
         images: public SSM parameters with the id of an AWS image that brings driver and tool, by operating system;
             ``{architecture}`` stands for the CPU's. Default: none is known.
         image_lacks: families of this kind whose accelerators those images do not drive. Default: none.
+        machine_settings: settings of ``MachineSetup`` that these accelerators have and others need not. Default: none.
     """
 
     name: str
     title: str
     measurements: tuple[Measurement, ...]
     use: str
+    presence: str | None = None
     memory: str | None = None
     power: str | None = None
     idle_below: float | None = None
@@ -76,6 +80,7 @@ class AcceleratorKind:
     devices_per_accelerator: int = 1
     images: Mapping[str, str] = field(default_factory=dict)
     image_lacks: frozenset[str] = frozenset()
+    machine_settings: frozenset[str] = frozenset()
 
     @property
     def use_metric(self) -> str:

@@ -23,6 +23,7 @@ KIND = AcceleratorKind(
     agent_section="nvidia_gpu",
     metric_prefix="nvidia_smi_",
     use="utilization_gpu",
+    presence="memory_total",
     memory="memory_used",
     power="power_draw",
     measurements=(
@@ -48,4 +49,5 @@ KIND = AcceleratorKind(
     # By its full path, because the agent looks nowhere else when it starts, and does not start without it.
     driver_probe="/usr/bin/nvidia-smi -L",
     images={system: _IMAGE.format(system=system) for system in ("amazon-linux-2023", "ubuntu-22.04", "ubuntu-24.04")},
+    machine_settings=frozenset({"application_clocks", "persistence_mode"}),
 )

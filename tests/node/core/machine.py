@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from constructs_lib.node import names
-from constructs_lib.node.events import Events
+from constructs_lib.node.events import Events, Tell
 from constructs_lib.node.instance_metadata import Identity
 from constructs_lib.node.kernel_log import News
 from constructs_lib.node.notify import Supervisor
 from constructs_lib.node.places import Places
-from constructs_lib.node.program import Machine, Program, Tell
+from constructs_lib.node.program import Machine, Program
 from constructs_lib.node.readings import Answer, Device, NoReading, Reading
 from constructs_lib.node.settings import MachineSetup, Settings
 from constructs_lib.node.statsd import Metric

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from constructs_lib.node import busy, composition, emit, names, readers, setup, status
+from constructs_lib.node import busy_command, composition, emit, names, readers, setup, status
 from constructs_lib.node.cli import main
 from constructs_lib.node.readings import Answer, Command, Device, NoReading, Output, Reading
 from constructs_lib.node.statsd import Metric
@@ -55,7 +55,7 @@ class TestStatus:
     @staticmethod
     def leave(root: Path, answer: Answer = READING, problems: dict[str, str] | None = None) -> None:
         metrics = (Metric("node_heartbeat", 1), Metric("accelerator_power", 5, index=0))
-        write(root, names.STATUS_FILE, status.document("nvidia", 1_796_040_000.0, answer, metrics, problems or {}))
+        write(root, names.STATUS_FILE, status.document("nvidia", 1_796_040_000.0, answer, metrics, problems or {}, {}))
 
     @pytest.fixture(autouse=True)
     def _later(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -65,7 +65,7 @@ class TestStatus:
         self.leave(root)
         assert main(["--root", str(root), "status"]) == 0
         assert capsys.readouterr().out.splitlines() == [
-            "nvidia: read 42 s ago (2026-11-30T12:00:00+00:00)",
+            "nvidia: read 42 s ago (2026-11-30T12:00:00Z)",
             "  0: utilization 50 %, memory 1024 MiB, power 70.25 W, temperature 41 °C",
             "  1: GPU is lost",
             "metrics:",
@@ -155,7 +155,7 @@ class TestBusy:
             calls.append((list(command), name, directory))
             return 130
 
-        monkeypatch.setattr(busy, "run_busy", run_busy)
+        monkeypatch.setattr(busy_command, "run_busy", run_busy)
         return calls
 
     def test_the_command_is_taken_as_it_is(self, calls: list[Any]) -> None:
@@ -218,20 +218,22 @@ class TestEmit:
 
 
 class TestSetup:
-    @pytest.mark.parametrize(("ok", "exit_status", "word"), [(True, 0, "ok"), (False, 1, "NOT IN FORCE")])
+    @pytest.mark.parametrize(
+        ("ok", "exit_status", "word"), [(True, 0, "ok"), (False, 1, "NOT IN FORCE"), (None, 0, "cannot be verified")]
+    )
     def test_it_says_what_is_in_force(
         self,
         root: Path,
         monkeypatch: pytest.MonkeyPatch,
         capsys: pytest.CaptureFixture[str],
-        ok: bool,
+        ok: bool | None,
         exit_status: int,
         word: str,
     ) -> None:
         asked: list[Any] = []
 
         def run(settings: object, machine: setup.Machine) -> dict[str, setup.Outcome]:
-            asked.append((settings, machine.instance_type, machine.root))
+            asked.append((settings, machine.instance_type, machine.places.root))
             return {"huge_pages": setup.Outcome(ok, "2 pages of 2 MiB")}
 
         monkeypatch.setattr(setup, "run", run)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import os
 import signal
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -79,6 +80,50 @@ def test_there_is_only_one(tmp_path: Path) -> None:
         fcntl.flock(file, fcntl.LOCK_EX)
         with pytest.raises(composition.AlreadyRunning, match="stop that one first"):
             composition.run(SETTINGS, Places(tmp_path))
+
+
+def _state(root: Path) -> Path:
+    return root / names.STATE_DIRECTORY.lstrip("/")
+
+
+@pytest.mark.usefixtures("agent")
+@pytest.mark.parametrize("mode", [None, 0o600, 0o644, 0o666])
+def test_no_other_user_can_take_its_place(tmp_path: Path, mode: int | None) -> None:
+    """Whoever can open the file, if only to read it, can lock it, and keep the program from starting."""
+    lock = _state(tmp_path) / "running"
+    if mode is not None:
+        lock.parent.mkdir(parents=True)
+        lock.parent.chmod(0o777)
+        lock.touch()
+        lock.chmod(mode)
+    before = os.umask(0)
+    try:
+        composition.run(SETTINGS, Places(tmp_path))
+    finally:
+        os.umask(before)
+    assert lock.stat().st_mode & 0o7777 == 0o600
+    assert lock.parent.stat().st_mode & 0o7777 == 0o755
+
+
+def test_a_link_in_place_of_the_lock_is_not_followed(tmp_path: Path) -> None:
+    target = tmp_path / "target"
+    target.touch()
+    target.chmod(0o644)
+    _state(tmp_path).mkdir(parents=True)
+    (_state(tmp_path) / "running").symlink_to(target)
+    with pytest.raises(OSError, match="running"):
+        composition.run(SETTINGS, Places(tmp_path))
+    assert target.stat().st_mode & 0o777 == 0o644
+
+
+def test_a_link_in_place_of_the_directory_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir(mode=0o700)
+    (tmp_path / "run").mkdir()
+    _state(tmp_path).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(OSError, match="accelerated-fleet"):
+        composition.run(SETTINGS, Places(tmp_path))
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+    assert (tmp_path / "elsewhere").stat().st_mode & 0o777 == 0o700
 
 
 def test_the_instance_type_for_the_setup(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

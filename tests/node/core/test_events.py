@@ -39,7 +39,7 @@ def test_an_event_is_a_line_of_json_with_its_time(events: Events, journal: Journ
     events.tell("starts", kind="nvidia", text="two\nlines \ud800")
     assert journal.text.count("\n") == 1
     assert journal.lines == [
-        {"time": "2026-11-30T12:00:00+00:00", "event": "starts", "kind": "nvidia", "text": "two\nlines \ud800"}
+        {"time": "2026-11-30T12:00:00Z", "event": "starts", "kind": "nvidia", "text": "two\nlines \ud800"}
     ]
 
 

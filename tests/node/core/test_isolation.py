@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import json
+import os
 import shutil
 import subprocess
 import sys
@@ -12,6 +14,8 @@ from pathlib import Path
 import pytest
 
 import constructs_lib.node as node
+from constructs_lib.node import names
+from tests.node.readers.recorded import recorded
 
 DIRECTORY = Path(node.__file__).parent
 FILES = sorted(DIRECTORY.rglob("*.py"))
@@ -131,16 +135,23 @@ def test_syntax_of_a_later_python_is_refused() -> None:
         ast.parse("match x:\n    case 1: pass", feature_version=OLDEST)
 
 
+MODULES = [
+    ".".join(["accelerated_node", *file.relative_to(DIRECTORY).with_suffix("").parts]).removesuffix(".__init__")
+    for file in FILES
+]
+
+
+def unpack(place: Path) -> None:
+    """As on an instance: only the directory, called accelerated_node."""
+    shutil.copytree(DIRECTORY, place / "accelerated_node", ignore=shutil.ignore_patterns("__pycache__"))
+
+
 def test_it_runs_alone_under_another_name(tmp_path: Path) -> None:
-    """As on an instance: only the directory, called accelerated_node, and no other package in reach."""
-    shutil.copytree(DIRECTORY, tmp_path / "accelerated_node", ignore=shutil.ignore_patterns("__pycache__"))
-    modules = [
-        ".".join(["accelerated_node", *file.relative_to(DIRECTORY).with_suffix("").parts]).removesuffix(".__init__")
-        for file in FILES
-    ]
+    """No other package is in reach."""
+    unpack(tmp_path)
     script = (
         f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
-        f"import {', '.join(modules)}\n"
+        f"import {', '.join(MODULES)}\n"
         "print(*sorted({name.partition('.')[0] for name in sys.modules} - sys.stdlib_module_names))"
     )
     done = subprocess.run([sys.executable, "-I", "-S", "-B", "-c", script], capture_output=True, text=True, check=True)
@@ -153,3 +164,49 @@ def test_it_runs_alone_under_another_name(tmp_path: Path) -> None:
         check=False,
     )
     assert (shown.returncode, shown.stdout) == (3, "")
+
+
+def interpreter_of(version: str) -> str:
+    """Return the interpreter of this version; skip the test where there is none that runs."""
+    name = f"python{version}"
+    path = shutil.which(name)
+    if path is None:
+        pytest.skip(f"{name} is not on this machine")
+    # What a version manager puts on the path is there for each version, and runs those that are chosen.
+    asked = subprocess.run(
+        [path, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"], capture_output=True, text=True, check=False
+    )
+    if asked.returncode != 0:
+        pytest.skip(f"{name} does not run on this machine: {asked.stderr.strip()[:100]}")
+    assert asked.stdout.strip() == version
+    return path
+
+
+@pytest.mark.parametrize("version", ["3.9", "3.10", "3.11", "3.12", "3.13"])
+def test_every_python_that_an_instance_may_have_runs_it(version: str, tmp_path: Path) -> None:
+    """Every module is imported, and a tool is run whose answer was recorded."""
+    interpreter = interpreter_of(version)
+    unpack(tmp_path)
+    answer, tool = tmp_path / "answer.xml", tmp_path / "bin" / "nvidia-smi"
+    answer.write_text(recorded("nvidia", "busy-v12.xml"))
+    tool.parent.mkdir()
+    tool.write_text(f'#!/bin/sh\nexec cat "{answer}"\n')
+    tool.chmod(0o755)
+    settings = tmp_path / names.SETTINGS_FILE.lstrip("/")
+    settings.parent.mkdir(parents=True)
+    settings.write_text('{"kind": "nvidia", "expected": {"g6.xlarge": 1}}')
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        environment = {**os.environ, "PATH": f"{tool.parent}:{os.environ['PATH']}", "PYTHONPATH": str(tmp_path)}
+        command = [interpreter, "-W", "error", "-s", "-B", *arguments]
+        return subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    imported = run("-c", f"import {', '.join(MODULES)}")
+    assert (imported.returncode, imported.stderr) == (0, "")
+    read = run("-m", "accelerated_node", "--root", str(tmp_path), "read", "--json")
+    assert (read.returncode, read.stderr) == (0, "")
+    devices = json.loads(read.stdout)["devices"]
+    assert devices
+    assert all("utilization" in device for device in devices)
+    busy = run("-m", "accelerated_node", "--root", str(tmp_path), "busy", "--", "sh", "-c", "exit 7")
+    assert busy.returncode == 7

@@ -158,6 +158,22 @@ class TestSetup:
         rig.leave(names.SETUP_REPORT, '{"settings": {"huge_pages": {"ok": true}}}')
         assert rig.read()["setup_failures"] == 1
 
+    def test_a_setting_that_nobody_can_verify_is_told_once_and_is_no_failure(self, rig: Rig) -> None:
+        """Drivers that call application clocks deprecated set them and do not tell them."""
+        rig.set_up(self.ASKED)
+        report = '{"settings": {"persistence_mode": {"ok": null, "detail": "not told"}, "huge_pages": {"ok": true}}}'
+        rig.leave(names.SETUP_REPORT, report)
+        assert rig.read()["setup_failures"] == 0
+        rig.read()
+        (line,) = rig.log
+        assert (line["event"], line["setting"], line["detail"]) == (
+            "setting cannot be verified",
+            "persistence_mode",
+            "not told",
+        )
+        assert rig.status["unverified_settings"] == {"persistence_mode": "not told"}
+        assert rig.status["problems"] == {}
+
     @pytest.mark.parametrize("report", [None, "", "[]", '{"settings": []}', "[" * 100_000])
     def test_without_a_report_nobody_knows_and_it_is_told_once(self, rig: Rig, report: str | None) -> None:
         rig.set_up(self.ASKED)

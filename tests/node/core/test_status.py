@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from constructs_lib.node.readings import Device, Reading
 from constructs_lib.node.settings import MachineSetup
-from constructs_lib.node.setup_report import count_failures
+from constructs_lib.node.setup_report import count_failures, unverified
 from constructs_lib.node.status import describe, document, parse
 
 _JSON = st.recursive(
@@ -31,7 +31,7 @@ _DEVICES = st.lists(st.builds(Device, st.integers(0, 255), _FIGURE, st.none() | 
 
 @given(_DEVICES)
 def test_what_is_written_can_be_shown(devices: list[Device]) -> None:
-    written = json.dumps(document("nvidia", 1.8e9, Reading(tuple(devices)), (), {}))
+    written = json.dumps(document("nvidia", 1.8e9, Reading(tuple(devices)), (), {}, {}))
     assert len(list(describe(parse(written), 1.8e9))) == 1 + len(devices)
 
 
@@ -44,9 +44,32 @@ def test_any_text_is_shown_or_refused(text: str) -> None:
     assert list(describe(status, 1.8e9))
 
 
-@pytest.mark.parametrize("result", [{}, {"ok": None}, {"ok": "yes"}, {"ok": 1}, "ok", None])
+@pytest.mark.parametrize("result", [{}, {"ok": "yes"}, {"ok": 1}, "ok", None])
 def test_only_what_is_said_to_be_in_force_is(result: object) -> None:
-    assert count_failures(MachineSetup(huge_pages=2), json.dumps({"settings": {"huge_pages": result}})) == 1
+    report = json.dumps({"settings": {"huge_pages": result}})
+    assert count_failures(MachineSetup(huge_pages=2), report) == 1
+    assert unverified(MachineSetup(huge_pages=2), report) == {}
+
+
+def test_what_nobody_can_verify_is_no_failure_and_is_named() -> None:
+    asked = MachineSetup(huge_pages=2, open_files=1024)
+    report = json.dumps(
+        {
+            "settings": {
+                "huge_pages": {"ok": None, "detail": "not told"},
+                "open_files": {"ok": False},
+                "other": {"ok": None},
+            }
+        }
+    )
+    assert count_failures(asked, report) == 1
+    assert unverified(asked, report) == {"huge_pages": "not told"}
+    assert unverified(asked, '{"settings": {"huge_pages": {"ok": null}}}') == {"huge_pages": ""}
+
+
+def test_settings_that_nobody_can_verify_are_shown() -> None:
+    written = json.dumps(document("nvidia", 1.8e9, Reading(()), (), {}, {"application_clocks": "not told"}))
+    assert list(describe(parse(written), 1.8e9))[1:] == ["unverified settings:", "  application_clocks not told"]
 
 
 @given(st.text() | _JSON.map(json.dumps))

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import os
 import select
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,10 +25,11 @@ from constructs_lib.node.tool import KILL_GRACE_SECONDS, Tools, Waiter, wait_for
 
 @dataclass
 class Clock:
-    """Time that passes only when the program waits for `slow` files in vain; other waits are real."""
+    """Time that passes only when the program waits in vain: so often, after real waits. Later waits are real again."""
 
     now: float = 0.0
     waits_in_vain: int = 0
+    waits_for_something: int = 0
     waited: list[float] = field(default_factory=list)
 
     def time(self) -> float:
@@ -34,7 +37,9 @@ class Clock:
 
     def wait(self, files: Sequence[int], seconds: float) -> Sequence[int]:
         self.waited.append(seconds)
-        if self.waits_in_vain > 0:
+        if self.waits_for_something > 0:
+            self.waits_for_something -= 1
+        elif self.waits_in_vain > 0:
             self.waits_in_vain -= 1
             self.now += seconds
             return []
@@ -150,11 +155,20 @@ class TestHung:
         (tmp_path / "recovered").touch()
         assert its_tools.run_one(command) == Output(0, "5\n")
 
-    def test_one_that_ignores_to_be_asked_is_killed(self, never: str) -> None:
-        # The first wait is for the answer, the second for the end after SIGTERM.
-        clock = Clock(waits_in_vain=2)
-        answer = tools(clock).run_one(shell("trap '' TERM; read x < $1", never))
-        assert isinstance(answer, NoReading)
+    def test_one_that_ignores_to_be_asked_is_killed(self, never: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        started: list[subprocess.Popen[bytes]] = []
+
+        class Started(subprocess.Popen[bytes]):
+            def __init__(self, *arguments: Any, **options: Any) -> None:
+                super().__init__(*arguments, **options)
+                started.append(self)
+
+        monkeypatch.setattr(subprocess, "Popen", Started)
+        # It has said that it ignores the signal before one comes. Then nothing more comes, and no end after SIGTERM.
+        clock = Clock(waits_for_something=1, waits_in_vain=2)
+        answer = tools(clock).run_one(shell("trap '' TERM; echo ready; read x < $1", never))
+        assert answer == NoReading(HUNG, "sh: no answer within 10 s")
+        assert [child.returncode for child in started] == [-signal.SIGKILL]
         assert clock.now == 10.0 + KILL_GRACE_SECONDS
 
     def test_case_45_the_others_beside_it_are_heard(self, never: str) -> None:

@@ -20,7 +20,7 @@ BUSY = (
     AS_ON_AN_INSTANCE
     + """
 from pathlib import Path
-from accelerated_node.busy import run_busy
+from accelerated_node.busy_command import run_busy
 sys.exit(run_busy(sys.argv[2:], None, Path(sys.argv[1])))
 """
 )
@@ -180,6 +180,48 @@ def test_a_command_runs_without_a_mark_and_it_is_told_loudly(tmp_path: Path) -> 
     assert (done.returncode, done.stdout) == (3, "done\n")
     assert "NO BUSY MARK" in done.stderr
     assert "absent" in done.stderr
+
+
+def _late(directory: Path, now: str) -> subprocess.Popen[str]:
+    """A command under `busy`, whose clock that function is. It makes the directory in which there could be a mark,
+    wakes `busy` by a signal, gets that when `busy` has done what it does, and shows what is there."""
+    work = f"""
+import os, signal
+signal.pthread_sigmask(signal.SIG_BLOCK, {{signal.SIGUSR1}})
+for made in (False, True):
+    if made:
+        os.mkdir({str(directory)!r})
+    os.kill(os.getppid(), signal.SIGUSR1)
+    signal.sigwait({{signal.SIGUSR1}})
+    print(len(os.listdir({str(directory)!r})) if made else "none yet", flush=True)
+"""
+    busy = BUSY.replace("Path(sys.argv[1])", f"Path(sys.argv[1]), now={now}")
+    return subprocess.Popen(
+        [sys.executable, "-c", busy, str(directory), sys.executable, "-c", work],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_a_mark_that_cannot_be_made_is_made_as_soon_as_it_can(tmp_path: Path) -> None:
+    """As for a unit that starts with the machine before there is a directory for marks."""
+    with _late(tmp_path / "late", "__import__('itertools').count(0, 5).__next__") as busy:
+        out, errors = busy.communicate()
+    assert (busy.returncode, out) == (0, "none yet\n1\n")
+    told = errors.splitlines()
+    assert len(told) == 2
+    assert "NO BUSY MARK" in told[0]
+    assert "tried again every 5 s" in told[0]
+    assert told[1] == f"accelerated-node: the busy mark in {tmp_path / 'late'} is made now"
+    assert list((tmp_path / "late").iterdir()) == []
+
+
+def test_it_is_not_tried_more_often_than_every_few_seconds(tmp_path: Path) -> None:
+    with _late(tmp_path / "late", "iter([0, *[4.9] * 1000]).__next__") as busy:
+        out, errors = busy.communicate()
+    assert (busy.returncode, out) == (0, "none yet\n0\n")
+    assert len(errors.splitlines()) == 1
 
 
 @pytest.mark.parametrize("name", ["../../etc/passwd", "two\nlines", "Ärger 🔥", "", "/", "-n", "x" * 1000])

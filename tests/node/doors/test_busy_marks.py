@@ -12,7 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from constructs_lib.node.busy import count_marks, locked_files, prepare_directory, read_locks
+from constructs_lib.node.busy import (
+    LONGEST_LIST,
+    MOST_FILES,
+    count_marks,
+    locked_files,
+    prepare_directory,
+    read_kernel_list,
+    read_locks,
+)
 from tests.node.doors.processes import lock_holder
 
 NEVER = 1e12
@@ -194,11 +202,71 @@ def test_any_name_will_do(directory: Path, name: str) -> None:
 
 
 def test_thousands_of_leftover_files_hide_no_mark(directory: Path) -> None:
-    for number in range(5000):
+    for number in range(MOST_FILES - 1):
         (directory / f"{number}").touch()
     mark = _write(directory, "mark", at=1)
 
     assert count_marks(directory, _lock_line(mark), NEVER) == 1
+
+
+def test_a_directory_that_somebody_fills_without_end_is_unknown(
+    directory: Path, told: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not even looked at to its end: where it has no file system of its own, nothing bounds how long that takes."""
+    taken: list[str] = []
+
+    class Endless:
+        def __init__(self, handle: int) -> None:
+            self.name, self.inode = "file", lambda: 0
+
+        def __enter__(self) -> Endless:
+            return self
+
+        def __exit__(self, *error: object) -> None:
+            pass
+
+        def __iter__(self) -> Endless:
+            return self
+
+        def __next__(self) -> Endless:
+            taken.append(self.name)
+            return self
+
+        def stat(self, follow_symlinks: bool) -> os.stat_result:
+            return directory.stat()
+
+    monkeypatch.setattr(os, "scandir", Endless)
+
+    assert count_marks(directory, "", NEVER, told.append) is None
+    assert len(taken) == MOST_FILES + 1
+    assert told == [
+        f"busy marks in {directory} cannot be counted: it holds more than 4096 files; remove those that nobody locks"
+    ]
+
+
+def _locks(directory: Path, text: str) -> Path:
+    file = directory.with_name("locks")
+    file.write_text(text)
+    return file
+
+
+def test_the_kernels_list_is_read_whole_up_to_a_limit(directory: Path) -> None:
+    line = "1: POSIX  ADVISORY  WRITE 18463 00:1a:3 128 191\n"
+
+    for text in ("", line, line * 1000, "x" * LONGEST_LIST):
+        assert read_kernel_list(_locks(directory, text)) == text
+
+
+def test_a_list_that_somebody_makes_endless_is_unknown(directory: Path, told: list[str]) -> None:
+    """100,000 locks of one user cost seconds of the processor in each interval, since the kernel starts each piece of
+    its list from the front."""
+    for endless in (Path("/dev/zero"), _locks(directory, "x" * (LONGEST_LIST + 1))):
+
+        def read(path: Path = endless) -> str:
+            return read_kernel_list(path)
+
+        assert read_locks(directory, read, told.append) is None
+    assert told == [f"busy marks in {directory} cannot be counted: the kernel lists more than 1 MiB of locks"] * 2
 
 
 def test_case_07_a_directory_that_is_gone_is_unknown_not_zero(tmp_path: Path, told: list[str]) -> None:

@@ -249,6 +249,9 @@ def test_names_that_statsd_or_cloudwatch_would_not_keep_are_refused(name: object
         "nvidia_smi_utilization_gpu",
         "cpu_usage_active",
         "mem_used_percent",
+        "efa_tx_bytes",
+        "ethtool_pps_allowance_exceeded",
+        "MembersIdle",
     ],
 )
 def test_what_the_fleet_judges_by_cannot_be_forged_by_accident(name: str) -> None:

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constructs_lib.node import kernel_log
-from constructs_lib.node.kernel_log import FaultLine, KernelLog, News, Record, open_kernel_log, parse_record
+from constructs_lib.node.kernel_log import FaultLine, KernelLog, News, open_kernel_log
+from constructs_lib.node.kernel_record import Record, parse_record
 
 XID = "NVRM: Xid (PCI:0000:00:1e): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus."
 NOW, UPTIME = 1_800_000_000.0, 1000.0  # 2027-01-15T08:00:00Z
@@ -201,6 +202,7 @@ def test_a_full_disk_is_told_and_the_fault_passed_on(machine: Machine) -> None:
 
 def test_a_state_that_cannot_be_written_is_told(machine: Machine) -> None:
     machine.state.parent.rmdir()
+    machine.state.parent.write_text("a file where the directory should be")
 
     assert "cannot remember" in _look(machine.start()).problems[0]
 

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from constructs_lib.node import names
-from constructs_lib.node.application import OWN_PREFIXES
 from constructs_lib.node.busy import count_marks, prepare_directory, read_locks
 from constructs_lib.node.emit import emit_stream
 from constructs_lib.node.statsd import COUNTER, TIMING, Metric
@@ -62,5 +61,5 @@ def test_the_line_of_embedded_metric_format() -> None:
 
 
 def test_paths_addresses_and_refused_names_are_the_programs() -> None:
-    for said in (names.BUSY_DIRECTORY, names.STATSD_ADDRESS, names.FAULT_LOG, *(f"`{p}`" for p in OWN_PREFIXES)):
+    for said in (names.BUSY_DIRECTORY, names.STATSD_ADDRESS, names.FAULT_LOG, *(f"`{p}`" for p in names.OWN_PREFIXES)):
         assert said in PAGE

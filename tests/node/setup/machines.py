@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from constructs_lib.node.places import Places
 from constructs_lib.node.readings import MISSING, Command, NoReading, Output
 from constructs_lib.node.setup import Machine
 
@@ -180,7 +181,7 @@ class Storage:
 
 def machine(tools: Tools, root: Path, instance_type: str | None = "g6.12xlarge") -> Machine:
     """The machine as the settings see it."""
-    return Machine(tools, instance_type, root)
+    return Machine(tools, instance_type, Places(root))
 
 
 def gpu_report(*gpus: dict[str, str], dtd: str = "v12") -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from constructs_lib.node import names
+from constructs_lib.node.places import Places
 from constructs_lib.node.readings import HUNG, MISSING, Command, NoReading, Output
 from constructs_lib.node.settings import MachineSetup
 from constructs_lib.node.setup import Machine, Outcome, block_devices, run
@@ -19,9 +20,11 @@ from constructs_lib.node.setup import application_clocks as application_clocks_s
 from constructs_lib.node.setup import huge_pages as huge_pages_setting
 from constructs_lib.node.setup import open_files as open_files_setting
 from constructs_lib.node.setup import persistence_mode as persistence_mode_setting
+from constructs_lib.node.setup_report import count_failures
 from tests.node.setup.machines import Answer, Storage, Tools, blank, fine, gpu_report, machine, refused
 
 CLOCKS = {"g6": (6251, 2040), "g5": (6250, 1710)}
+FIXTURES = Path(__file__).parents[1] / "readers" / "fixtures" / "nvidia"
 NR_HUGEPAGES = "sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages"
 SERVICES = "etc/systemd/system.conf.d/50-accelerated-fleet.conf"
 
@@ -55,22 +58,37 @@ def tools() -> Tools:
         # What counts is what is read back, not what the command said.
         (refused("already on"), persistence("Enabled"), Outcome(True, "on for all GPUs, 1")),
         (fine(), persistence("Enabled", "Disabled"), Outcome(False, "not on for GPU 1")),
-        (fine(), persistence("N/A"), Outcome(False, "not on for GPU 0")),
+        (fine(), persistence("Enabled", "N/A", "Disabled"), Outcome(False, "not on for GPU 2")),
+        # Made, as it seems, and nobody can say whether it is in force.
+        (fine(), persistence("Enabled", "N/A"), Outcome(None, "GPU 1 does not tell whether it is on")),
+        (
+            refused("not supported", 3),
+            persistence("N/A"),
+            Outcome(False, "GPU 0 does not tell whether it is on; the change failed: exit status 3: not supported"),
+        ),
         (
             refused("no permission", 4),
             persistence("Disabled"),
-            Outcome(False, "not on for GPU 0 (exit status 4: no permission)"),
+            Outcome(False, "not on for GPU 0; the change failed: exit status 4: no permission"),
         ),
         (
             fine(),
             refused("driver not loaded", 9),
-            Outcome(False, "no GPU can be read back (exit status 9: driver not loaded)"),
+            Outcome(None, "no GPU can be read back (exit status 9: driver not loaded)"),
         ),
-        (fine(), fine("garbage"), Outcome(False, "no GPU can be read back (exit status 0: garbage)")),
+        (fine(), fine("garbage"), Outcome(None, "no GPU can be read back (exit status 0: garbage)")),
         (
             fine(),
             NoReading(HUNG, "nvidia-smi: no answer within 30 s"),
-            Outcome(False, "no GPU can be read back (nvidia-smi: no answer within 30 s)"),
+            Outcome(None, "no GPU can be read back (nvidia-smi: no answer within 30 s)"),
+        ),
+        (
+            refused("no driver", 9),
+            refused("not loaded", 9),
+            Outcome(
+                False,
+                "no GPU can be read back (exit status 9: not loaded); the change failed: exit status 9: no driver",
+            ),
         ),
     ],
 )
@@ -81,6 +99,7 @@ def test_persistence_mode(tools: Tools, tmp_path: Path, change: Answer, report: 
 
 
 SET = ("6251 MHz", "2040 MHz")
+DEPRECATED = ("Requested functionality has been deprecated",) * 2
 
 
 @pytest.mark.parametrize(
@@ -92,22 +111,53 @@ SET = ("6251 MHz", "2040 MHz")
             clocks(SET, ("6251 MHz", "1590 MHz")),
             Outcome(False, "not memory 6251 MHz, graphics 2040 MHz on GPU 1 (memory 6251 MHz, graphics 1590 MHz)"),
         ),
-        # Drivers that call application clocks deprecated tell none: nobody can say that they are in force.
+        (
+            refused("already so"),
+            clocks(SET),
+            Outcome(True, "memory 6251 MHz, graphics 2040 MHz on all GPUs, 1"),
+        ),
+        # Drivers that call application clocks deprecated tell none: nobody can say whether they are in force.
         (
             fine(),
-            clocks(("N/A", "N/A")),
-            Outcome(False, "not memory 6251 MHz, graphics 2040 MHz on GPU 0 (the driver tells none)"),
+            clocks(SET, DEPRECATED),
+            Outcome(None, "GPU 1 does not tell its clocks, memory 6251 MHz, graphics 2040 MHz were asked for"),
+        ),
+        (
+            fine(),
+            clocks(("N/A", "N/A"), ("6251 MHz", "1590 MHz")),
+            Outcome(False, "not memory 6251 MHz, graphics 2040 MHz on GPU 1 (memory 6251 MHz, graphics 1590 MHz)"),
+        ),
+        # What the tool says to a GPU that has none, and ends well.
+        (
+            fine(
+                "Setting applications clocks is not supported for GPU 00000000:00:1E.0.\n"
+                "Treating as warning and moving on.\nAll done.\n"
+            ),
+            clocks(DEPRECATED),
+            Outcome(
+                None,
+                "GPU 0 does not tell its clocks, memory 6251 MHz, graphics 2040 MHz were asked for; nvidia-smi: "
+                "Setting applications clocks is not supported for GPU 00000000:00:1E.0.",
+            ),
         ),
         (
             refused("Setting applications clocks is not supported"),
             clocks(("N/A", "N/A")),
             Outcome(
                 False,
-                "not memory 6251 MHz, graphics 2040 MHz on GPU 0 (the driver tells none); "
+                "GPU 0 does not tell its clocks, memory 6251 MHz, graphics 2040 MHz were asked for; the change failed: "
                 "exit status 1: Setting applications clocks is not supported",
             ),
         ),
-        (fine(), refused("no devices", 6), Outcome(False, "no GPU can be read back (exit status 6: no devices)")),
+        (fine(), refused("no devices", 6), Outcome(None, "no GPU can be read back (exit status 6: no devices)")),
+        (
+            refused("no devices", 6),
+            refused("no devices", 6),
+            Outcome(
+                False,
+                "no GPU can be read back (exit status 6: no devices); the change failed: exit status 6: no devices",
+            ),
+        ),
     ],
 )
 def test_application_clocks(tools: Tools, tmp_path: Path, change: Answer, report: Answer, expected: Outcome) -> None:
@@ -130,6 +180,12 @@ def test_clocks_of_an_unknown_machine_are_not_guessed(
     outcome = application_clocks_setting.apply(machine(tools, tmp_path, instance_type), CLOCKS)
     assert outcome == Outcome(False, detail)
     assert tools.commands == []
+
+
+@pytest.mark.parametrize("name", ["idle-v13.xml", "fraction.xml"])
+def test_recorded_reports_that_tell_no_clocks_are_no_failure(tools: Tools, tmp_path: Path, name: str) -> None:
+    Gpus(tools, fine("All done.\n"), fine((FIXTURES / name).read_text()))
+    assert application_clocks_setting.apply(machine(tools, tmp_path), CLOCKS).ok is None
 
 
 def kernel_file(root: Path, path: str, text: str) -> Path:
@@ -187,7 +243,7 @@ def test_open_files(tools: Tools, tmp_path: Path) -> None:
     assert (tmp_path / SERVICES).read_text() == "[Manager]\nDefaultLimitNOFILE=1048576\n"
     logins = (tmp_path / "etc/security/limits.d/50-accelerated-fleet.conf").read_text()
     assert logins == "* - nofile 1048576\nroot - nofile 1048576\n"
-    assert (tmp_path / open_files_setting.FOR_THE_BOOT_SCRIPT.lstrip("/")).read_text() == "1048576\n"
+    assert (tmp_path / names.OPEN_FILES.lstrip("/")).read_text() == "1048576\n"
 
 
 def test_case_79_a_limit_that_is_in_force_needs_no_reload(tools: Tools, tmp_path: Path) -> None:
@@ -233,6 +289,15 @@ def test_everything_is_reported(tools: Tools, tmp_path: Path) -> None:
     assert report(tmp_path) == {
         "settings": {name: {"ok": True, "detail": outcome.detail} for name, outcome in outcomes.items()}
     }
+
+
+def test_what_cannot_be_verified_is_neither_in_the_report(tools: Tools, tmp_path: Path) -> None:
+    everything_works(tools, tmp_path)
+    Gpus(tools, fine(), fine(gpu_report({})))
+    run(EVERYTHING, machine(tools, tmp_path))
+    settings = report(tmp_path)["settings"]
+    assert settings["application_clocks"]["ok"] is None
+    assert count_failures(EVERYTHING, json.dumps({"settings": settings})) == 0
 
 
 def _no_nvidia(tools: Tools, root: Path) -> None:
@@ -318,5 +383,5 @@ def test_the_columns_are_those_of_the_real_tool(tmp_path: Path) -> None:
     listed = RealTools().run_one(Command(("lsblk", "--json")))
     if not isinstance(listed, Output) or listed.exit_status != 0:
         pytest.skip("lsblk lists nothing on this machine")
-    devices = block_devices.read(Machine(RealTools(), None, tmp_path))
+    devices = block_devices.read(Machine(RealTools(), None, Places(tmp_path)))
     assert all(device.path.startswith("/dev/") for device in devices)
