@@ -22,9 +22,10 @@ _OPEN_FILES = (1_024, 1_048_576)
 class MachineSetup:
     """Settings of the machine that the node program makes on each boot, before agent and workload start.
 
-    Each setting is read back after it was made; one that is not in force is counted in the metric ``setup_failures``,
-    is told in the instance's journal, and stops neither the others nor the workload. The MIG layout of a GPU is left as
-    found.
+    Each setting is read back after it was made. One that is not in force is counted in the metric ``setup_failures`` and
+    raises an alarm; one that nobody can read back, as newer NVIDIA drivers tell no application clocks, is told in the
+    instance's journal and by ``accelerated-node status``. None stops the others or the workload. The MIG layout of a GPU
+    is left as found.
 
     Attributes:
         persistence_mode: keep the NVIDIA driver loaded while nobody uses the GPU, so that a program starts faster.
@@ -74,6 +75,11 @@ class MachineSetup:
                 cure = f"remove it: only {_owners(parameter)} have it"
                 raise ArgumentError(complaint(where, f"machine.{parameter}", rule, True, cure))
         if self.application_clocks:
+            slices = [each.name for each in types if each.fraction is not None]
+            if slices:
+                rule = f"be left out for {', '.join(slices)}"
+                cure = "remove it: a fraction of an accelerator has no clocks of its own"
+                raise ArgumentError(complaint(where, "machine.application_clocks", rule, True, cure))
             without = sorted({each.family for each in types if catalog.application_clocks(each.family) is None})
             if without:
                 rule = f"be left out for the families {', '.join(without)}"

@@ -88,7 +88,7 @@ class IdleRelease(Construct):
         Without it no instance can be judged. Put it into an SSM parameter or a file, and load it once the driver
         answers; see ``grant_telemetry`` for what the instances' role needs.
         """
-        return AgentConfiguration.full(_any_nvidia_type(), where=self.node.path).to_json()
+        return AgentConfiguration.without_node_program(_any_nvidia_type(), where=self.node.path).to_json()
 
     def grant_telemetry(self, grantee: iam.IGrantable) -> None:
         """Allow the instances' role to publish the metrics, and the agent to learn the group's name from a tag.

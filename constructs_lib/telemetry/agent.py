@@ -56,19 +56,17 @@ class AgentConfiguration:
             UnsupportedInstanceTypeError: the types are of several kinds.
         """
         options = Telemetry() if telemetry is None else telemetry
-        collected = _essential_sections(types, options, where)
-        if options.network and all(each.efa_interfaces for each in types):
-            collected["efa"] = efa_section()
+        collected = {**_essential_sections(types, options, where), **_optional_sections(types, options)}
         return cls(_document(collected, options))
 
     @classmethod
     def essential(
         cls, types: Sequence[AcceleratedType], telemetry: Telemetry | None = None, *, where: str = "Telemetry"
     ) -> AgentConfiguration | None:
-        """The full configuration without what agents older than release 1.300068 refuse, None if that is nothing.
+        """The full configuration without what an agent may refuse, None if there is nothing of that.
 
-        Images and distributions bring older agents, and one section that an agent refuses is enough for it to report
-        nothing at all.
+        Images and distributions bring agents older than release 1.300068, which know no EFA, and only the agent can say
+        whether it takes a pattern of processes. One section that it refuses is enough for it to report nothing at all.
 
         Args:
             types: every instance type of the fleet; all of one kind.
@@ -84,15 +82,30 @@ class AgentConfiguration:
         return None if essential == cls.full(types, options, where=where) else essential
 
     @classmethod
+    def without_node_program(cls, types: Sequence[AcceleratedType], *, where: str = "Telemetry") -> AgentConfiguration:
+        """The configuration of an instance on which nothing but the agent measures: accelerators and host.
+
+        Args:
+            types: what the instance may be; all of one kind, which the agent can read.
+            where: construct path, for messages. Default: ``Telemetry``.
+
+        Raises:
+            UnsupportedInstanceTypeError: the types are of several kinds.
+        """
+        options = Telemetry()
+        sections = _essential_sections(types, options, where)
+        return cls(_document({name: each for name, each in sections.items() if name != "statsd"}, options))
+
+    @classmethod
     def fallback(cls, telemetry: Telemetry | None = None) -> AgentConfiguration:
         """The configuration of an instance whose driver did not answer: the host and the node program's figures.
 
         One plugin that fails its start-up check stops the whole agent (field case 20), so no accelerator is named here.
         That the accelerators are missing is what the node program publishes. Logs are copied as in the full one.
 
-        What comes by StatsD keeps its own series beside the roll-ups: an instance without a driver lives for hours at
-        most, so that they cost little, while the names of what to drop would be long, and this configuration travels
-        in the user data, where every byte counts.
+        What comes by StatsD keeps its own series beside the roll-ups: this is in use for hours at most, so that they
+        cost little, while the list of names to drop would be long, and this travels in the user data, where every byte
+        counts.
 
         Args:
             telemetry: its resolution and its logs are used. Default: ``Telemetry()``.
@@ -112,11 +125,18 @@ def _essential_sections(types: Sequence[AcceleratedType], options: Telemetry, wh
     if kind.agent_section is not None:
         series = options.per_accelerator_series is not False
         collected[kind.agent_section] = accelerator_section(measurements, series=series)
-    if options.network:
-        collected["ethtool"] = ethtool_section()
-    if options.processes:
-        collected["procstat"] = process_section(options.processes)
     return collected
+
+
+def _optional_sections(types: Sequence[AcceleratedType], options: Telemetry) -> dict[str, Any]:
+    sections: dict[str, Any] = {}
+    if options.network:
+        sections["ethtool"] = ethtool_section()
+        if all(each.efa_interfaces for each in types):
+            sections["efa"] = efa_section()
+    if options.processes:
+        sections["procstat"] = process_section(options.processes)
+    return sections
 
 
 def _document(collected: Mapping[str, Any], options: Telemetry) -> dict[str, Any]:

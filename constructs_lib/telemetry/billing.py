@@ -27,8 +27,8 @@ def billed_metrics(
     A custom metric is each different name with its set of dimensions. An instance that takes another one's place has
     its own, but both are billed only for the hours in which they publish. The first 10,000 of an account cost 0.30 USD
     each a month (Amazon CloudWatch pricing for us-east-1, May 2026). Each pattern of ``processes`` counts as one
-    program; tags that the work gives to its own metrics add nothing. An instance whose driver does not answer publishes
-    other series for its short life (:meth:`AgentConfiguration.fallback`), which are not counted.
+    program; tags that the work gives to its own metrics add nothing. While an instance's driver does not answer, it
+    publishes other series (:meth:`AgentConfiguration.fallback`), which are not counted.
 
     Args:
         kind: of the accelerators.

@@ -80,7 +80,13 @@ class InstanceMetrics(GroupMetrics):
         Raises:
             ArgumentError: there is no such phase.
         """
-        one_of("FleetMetrics cold_start", "phase", phase, _COLD_START, cure="leave it out for the whole cold start")
+        one_of(
+            "FleetMetrics cold_start",
+            "phase",
+            phase,
+            _COLD_START,
+            cure="leave it out for first_use, which is the last of them",
+        )
         title = f"Launch to {phase.replace('_', ' ')} (s)"
         every = Duration.hours(1) if period is None else period
         return self._published(_COLD_START[phase], title, instance_id, every, statistic, label)

@@ -35,7 +35,7 @@ _KEYS = {
         *("metrics_aggregation_interval", "metrics_collection_interval", "service.name", "service_address"),
     ),
 }
-_LISTS = ("jmx", "procstat")
+_LISTS = ("jmx", "otlp", "procstat")
 _PROCESS_KEYS = ("exe", "pattern", "pid_file")
 # Where each listens unless it is told, StatsD on every interface; and where it should.
 _LISTENERS = {

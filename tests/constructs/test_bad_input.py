@@ -248,6 +248,8 @@ FLEET = [
     fleet_row("machine", TYPE, {"huge_pages": 1}, "be of type MachineSetup"),
     fleet_row("machine", TOGETHER, MachineSetup(persistence_mode=True), "be left out for inf2.xlarge", got="True",
               named="machine.persistence_mode", beside={"instance_types": "inf2.xlarge"}),
+    fleet_row("machine", TOGETHER, MachineSetup(application_clocks=True), "be left out for g6f.large", got="True",
+              named="machine.application_clocks", beside={"instance_types": "g6f.large"}),
     fleet_row("machine", TOGETHER, MachineSetup(application_clocks=True), "be left out for the families g5g",
               got="True", named="machine.application_clocks", beside={"instance_types": "g5g.xlarge"}),
     fleet_row("notifications", TYPE, "arn:aws:sns:us-east-1:1:x", "be an sns.ITopic"),

@@ -235,17 +235,24 @@ def test_elastic_fabric_adapters_are_read_where_every_type_has_them(types: list[
     assert "ethtool" in sections
 
 
-def test_the_essential_configuration_leaves_out_what_older_agents_refuse() -> None:
+def test_the_essential_configuration_leaves_out_what_an_agent_may_refuse() -> None:
     types, telemetry = [lookup("p5.48xlarge")], Telemetry(network=True, processes=["python"])
     full, essential = AgentConfiguration.full(types, telemetry), AgentConfiguration.essential(types, telemetry)
     assert essential is not None
-    assert set(_sections(full)) - set(_sections(essential)) == {"efa"}
+    assert set(_sections(full)) - set(_sections(essential)) == {"efa", "ethtool", "procstat"}
     assert _published(essential, 8) < _published(full, 8)
 
 
-@pytest.mark.parametrize("telemetry", [None, Telemetry(), Telemetry(network=True)])
+@pytest.mark.parametrize("telemetry", [None, Telemetry(), Telemetry(swap=True, logs=FleetLogs())])
 def test_there_is_no_essential_configuration_where_the_full_one_is_that(telemetry: Telemetry | None) -> None:
     assert AgentConfiguration.essential([lookup("g6.xlarge")], telemetry) is None
+
+
+def test_without_the_node_program_nothing_listens_and_nothing_of_it_is_named() -> None:
+    alone = AgentConfiguration.without_node_program([lookup("g6.xlarge")])
+    assert set(_sections(alone)) == {"cpu", "mem", "disk", "nvidia_gpu"}
+    # What the agent itself measures is the same.
+    assert _published(alone) == _published(_full("g6.xlarge"))
 
 
 def test_swap_is_published_on_request() -> None:

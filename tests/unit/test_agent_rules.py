@@ -651,6 +651,13 @@ def test_what_the_agent_knows_is_accepted(section: str, name: str) -> None:
     check(config)
 
 
+def test_several_receivers_of_one_section_are_accepted() -> None:
+    config = _config()
+    _collected(config)["otlp"] = [{"grpc_endpoint": "127.0.0.1:4317"}, {"http_endpoint": "127.0.0.1:4318"}]
+    check(config)
+    assert agent_schema_faults(config) == []
+
+
 @pytest.mark.parametrize("counter", ["conntrack_allowance_available", "ena_srd_mode", "queue_0_tx_cnt"])
 def test_what_the_network_driver_counts_is_accepted(counter: str) -> None:
     config = _config()

@@ -201,10 +201,11 @@ def test_a_full_disk_is_told_and_the_fault_passed_on(machine: Machine) -> None:
 
 
 def test_a_state_that_cannot_be_written_is_told(machine: Machine) -> None:
+    program = machine.start()
     machine.state.parent.rmdir()
     machine.state.parent.write_text("a file where the directory should be")
 
-    assert "cannot remember" in _look(machine.start()).problems[0]
+    assert "cannot remember" in _look(program).problems[0]
 
 
 def _of_this_boot(sequence: object) -> str:
