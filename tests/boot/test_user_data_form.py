@@ -33,6 +33,7 @@ def longest(scope: Construct) -> AcceleratedFleet:
         for each in known_types().values()
         if (each.kind, each.driver, each.architecture, each.status) == ("nvidia", "open", "x86_64", "current")
         and each.instance_store_gb
+        and each.fraction is None  # a fraction of an accelerator has no clocks of its own
     ]
     return fleet(
         scope,

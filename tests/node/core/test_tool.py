@@ -43,7 +43,10 @@ class Clock:
             self.waits_in_vain -= 1
             self.now += seconds
             return []
-        return wait_for_files(files, 60.0)
+        found = wait_for_files(files, 60.0)
+        if not found:
+            self.now += seconds
+        return found
 
 
 def tools(clock: Clock | None = None, stuck: Stuck | None = None) -> Tools:
