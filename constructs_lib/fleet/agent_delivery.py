@@ -66,9 +66,14 @@ def deliver_agent_configuration(
     return _asset(scope, id, configuration)
 
 
-def largest_size(value: str) -> int:
-    """How many bytes a text can have once deployed; nobody knows a token's length, so each counts at 255."""
-    return len(_TOKEN.sub("x" * _LONGEST_TOKEN, value).encode())
+def largest_size(value: str, token_bytes: int = _LONGEST_TOKEN) -> int:
+    """How many bytes a text can have once deployed; nobody knows a token's length, so each counts at ``token_bytes``.
+
+    Args:
+        value: the text, with tokens as the CDK writes them.
+        token_bytes: Default: 255, the longest name that a resource can have.
+    """
+    return len(_TOKEN.sub("x" * token_bytes, value).encode())
 
 
 def _parameter(scope: Construct, id: str, value: str) -> AgentDelivery:

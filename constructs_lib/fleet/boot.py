@@ -11,6 +11,7 @@ from aws_cdk import aws_ec2 as ec2
 from constructs import IValidation
 
 from constructs_lib.errors import ArgumentError
+from constructs_lib.fleet.agent_delivery import largest_size
 from constructs_lib.node import names
 from constructs_lib.telemetry.names import LOG_GROUP_PLACEHOLDER
 from constructs_lib.validation import complaint
@@ -22,6 +23,7 @@ _DRIVER_ENVIRONMENT = f"{_CONFIG_DIRECTORY}/driver.env"
 _WORKLOAD = f"{_CONFIG_DIRECTORY}/workload"
 _END_OF_FILE = "FLEET_END_OF_FILE"
 _DRIVER_TIMEOUT_SECONDS = 300
+_TOKEN_BYTES = 128  # longer than what names, ARNs and addresses mostly are; all at their longest would leave no room
 _EC2_LIMIT_BYTES = 16_384  # "User data is limited to 16 KB, in raw form, before it is base64-encoded", EC2 User Guide
 
 
@@ -87,10 +89,18 @@ def boot_user_data(
 
 def check_user_data_size(where: str, user_data: ec2.UserData, workload: ec2.UserData | None) -> None:
     """Refuse user data that EC2 would refuse at launch, when nobody is looking any more."""
-    size = len(user_data.render().encode()) + len("" if workload is None else workload.render().encode())
+    size = largest_size(user_data.render(), _TOKEN_BYTES)
+    if workload is not None:
+        # The script holds a token in the workload's place.
+        size += largest_size(workload.render(), _TOKEN_BYTES) - _TOKEN_BYTES
     if size > _EC2_LIMIT_BYTES:
-        rule = f"leave the whole script within {_EC2_LIMIT_BYTES} bytes"
-        cure = "put the workload on the image or in S3 and fetch it from the script, or copy fewer log files"
+        rule = (
+            f"leave the whole script within {_EC2_LIMIT_BYTES} bytes, {_TOKEN_BYTES} for each value not known at synth"
+        )
+        cure = (
+            "put the workload on the image or in S3 and fetch it from the script, or measure or copy less "
+            "(Telemetry: application_metrics, processes, log files)"
+        )
         raise ArgumentError(complaint(where, "user_data", rule, size, cure))
 
 

@@ -43,12 +43,14 @@ fleet_install_node_program() {
 fleet_install_agent() {
   [ -x "$AGENT_CTL" ] && return 0
   if command -v dnf >/dev/null; then fleet_try 300 dnf install -y -q amazon-cloudwatch-agent && return 0; fi
-  if command -v dpkg >/dev/null; then
+  if command -v apt-get >/dev/null; then
     local package
+    # dpkg would not wait for the lock; and nothing restarts services because of this one package.
     package="$(mktemp -d)/amazon-cloudwatch-agent.deb"
     fleet_try 120 curl -sSf -o "$package" \
       "https://amazoncloudwatch-agent.s3.amazonaws.com/ubuntu/$(dpkg --print-architecture)/latest/amazon-cloudwatch-agent.deb" &&
-      fleet_try 120 dpkg -i -E "$package" && return 0
+      DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1 fleet_try 300 \
+        apt-get -o DPkg::Lock::Timeout=240 install -y "$package" && return 0
   fi
   fleet_say "the agent cannot be installed"
   return 1

@@ -22,10 +22,10 @@ _OPEN_FILES = (1_024, 1_048_576)
 class MachineSetup:
     """Settings of the machine that the node program makes on each boot, before agent and workload start.
 
-    Each setting is read back after it was made. One that is not in force is counted in the metric ``setup_failures`` and
-    raises an alarm; one that nobody can read back, as newer NVIDIA drivers tell no application clocks, is told in the
-    instance's journal and by ``accelerated-node status``. None stops the others or the workload. The MIG layout of a GPU
-    is left as found.
+    Each setting is read back after it was made. One that is not in force is counted in the metric ``setup_failures``
+    and raises an alarm; one that nobody can read back, as newer NVIDIA drivers tell no application clocks, is told in
+    the instance's journal and by ``accelerated-node status``. None stops the others or the workload. The MIG layout of
+    a GPU is left as found.
 
     Attributes:
         persistence_mode: keep the NVIDIA driver loaded while nobody uses the GPU, so that a program starts faster.

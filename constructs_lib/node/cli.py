@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -17,7 +18,7 @@ from .readings import Reading
 from .settings import DEFAULT_STATSD, Settings, load_settings
 
 OK, FAILED, USAGE, NOT_RUNNING = 0, 1, 2, 3
-"""Exit statuses; the last says that there is no program that could be asked."""
+"""Exit statuses; the last says that there is no program that could be asked, or that it has long said nothing."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -25,8 +26,15 @@ def main(arguments: Sequence[str]) -> int:
     # Not left to argparse, whose releases differ in what they do with what follows the dashes.
     dashes = arguments.index("--") if "--" in arguments else len(arguments)
     parser = _parser()
-    chosen = parser.parse_args(arguments[:dashes], argparse.Namespace(argv=arguments[dashes + 1 :]))
+    given = argparse.Namespace(argv=arguments[dashes + 1 :])
+    chosen, others = parser.parse_known_args(arguments[:dashes], given)
     command: Callable[[argparse.Namespace], int] = chosen.command
+    if command is _emit:
+        others = _take_value(chosen, others)
+    if command is _busy and others and not chosen.argv:
+        return _misses_command(f" behind --; write it as: busy -- {shlex.join(others)}")
+    if others:
+        parser.error(f"unrecognized arguments: {' '.join(others)}")
     if chosen.argv and command is not _busy:
         parser.error("-- COMMAND belongs to busy")
     try:
@@ -37,6 +45,16 @@ def main(arguments: Sequence[str]) -> int:
     except (OSError, ValueError) as error:
         print(f"accelerated-node: {error}", file=sys.stderr)
         return FAILED
+
+
+def _take_value(chosen: argparse.Namespace, others: list[str]) -> list[str]:
+    """Take the value from what argparse could not place, and return the rest: it takes `-1e-05` for an option."""
+    from .emit import is_number
+
+    if chosen.name is None or chosen.value is not None or len(others) != 1 or not is_number(others[0]):
+        return others
+    chosen.value = others[0]
+    return []
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -55,7 +73,8 @@ def _parser() -> argparse.ArgumentParser:
         return added
 
     add("run", _run, "publish until stopped; the service does this")
-    shown = add("status", _status, "show the last reading; exit with 1 if something fails, with 3 if nothing runs")
+    statuses = "exit with 1 if something fails, with 3 if nothing has been read yet or the last reading is old"
+    shown = add("status", _status, f"show the last reading; {statuses}")
     shown.add_argument("--json", action="store_true", help="as one JSON object")
     read = add("read", _read, "read the accelerators now; exit with 1 if that gives nothing")
     read.add_argument("--json", action="store_true", help="as one JSON object")
@@ -94,8 +113,10 @@ def _status(chosen: argparse.Namespace) -> int:
     if text is None:
         print(f"accelerated-node: there is no {path}: no program has read anything yet", file=sys.stderr)
         return NOT_RUNNING
-    last = status.parse(text)
-    _show([text] if chosen.json else status.describe(last, time.time()))
+    last = status.at(status.parse(text), time.time())
+    _show([json.dumps(last)] if chosen.json else status.describe(last))
+    if last["stale"]:
+        return NOT_RUNNING
     return FAILED if last.get("problems") else OK
 
 
@@ -123,9 +144,13 @@ def _busy(chosen: argparse.Namespace) -> int:
     from .busy_command import run_busy
 
     if not chosen.argv:
-        print("accelerated-node busy: a command must be given; write it as: busy -- COMMAND", file=sys.stderr)
-        return USAGE
+        return _misses_command("; write it as: busy -- COMMAND")
     return run_busy(chosen.argv, chosen.name, _places(chosen).file(names.BUSY_DIRECTORY))
+
+
+def _misses_command(cure: str) -> int:
+    print(f"accelerated-node busy: a command must be given{cure}", file=sys.stderr)
+    return USAGE
 
 
 def _emit(chosen: argparse.Namespace) -> int:

@@ -16,10 +16,15 @@ Send = Callable[[Iterable[Metric]], None]
 """Sends metrics to the agent; raises OSError if it cannot."""
 
 
+def is_number(text: str) -> bool:
+    """Whether a text is a number as it may be given, which may be one below zero."""
+    return _NUMBER.fullmatch(text) is not None
+
+
 def emit_value(name: str, value: str, type_name: str, send: Send, errors: TextIO) -> int:
     """Send one value, a duration in milliseconds, and return the exit status: 0, or 1 after telling what is wrong."""
     try:
-        if not _NUMBER.fullmatch(value):
+        if not is_number(value):
             raise MetricError(f"value must be a number, got {shown(value)}; write it like 12.5")
         send([application_metric(name, float(value), TYPES[type_name])])
     except (MetricError, OSError) as problem:

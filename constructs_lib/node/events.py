@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from datetime import datetime, timezone
+from typing import NamedTuple
 
 Tell = Callable[[str], None]
 """Takes what somebody should know, as why something is not known."""
@@ -15,19 +16,31 @@ def utc(epoch_seconds: float) -> str:
     return datetime.fromtimestamp(epoch_seconds, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
+class _Problem(NamedTuple):
+    cause: str
+    reason: str
+
+    def __str__(self) -> str:
+        """Write both in one line. Of a traceback that is the last one, which begins with the cause itself."""
+        reason = self.reason.strip().rpartition("\n")[2]
+        if not reason:
+            return self.cause
+        return reason if reason.startswith(self.cause) else f"{self.cause}: {reason}"
+
+
 class Events:
     """Writes events through `write`, which takes a line; `now` gives the time in epoch seconds."""
 
     def __init__(self, write: Callable[[str], object], now: Callable[[], float]) -> None:
         self._write = write
         self._now = now
-        self._problems: dict[str, str] = {}
+        self._problems: dict[str, _Problem] = {}
         self._lines_lost = 0
 
     @property
     def problems(self) -> Mapping[str, str]:
-        """The parts that fail now, and why."""
-        return dict(self._problems)
+        """The parts that fail now, and why: the cause and the reason, in one line."""
+        return {part: str(problem) for part, problem in self._problems.items()}
 
     def tell(self, event: str, **facts: object) -> None:
         """Tell of something that happened. A line that cannot be written is counted, and the next one says so."""
@@ -42,12 +55,13 @@ class Events:
 
     def fails(self, part: str, cause: str, reason: str) -> None:
         """Note that a part fails. It is told when that begins, or when the cause becomes another."""
-        if self._problems.get(part) != cause:
-            self._problems[part] = cause
+        before = self._problems.get(part)
+        self._problems[part] = _Problem(cause, reason)
+        if before is None or before.cause != cause:
             self.tell("fails", part=part, cause=cause, reason=reason)
 
     def works(self, part: str) -> None:
         """Note that a part works. It is told when it did not before."""
-        cause = self._problems.pop(part, None)
-        if cause is not None:
-            self.tell("works again", part=part, before=cause)
+        problem = self._problems.pop(part, None)
+        if problem is not None:
+            self.tell("works again", part=part, before=problem.cause)

@@ -16,12 +16,19 @@ class AcceleratorFaults:
         self._failing: set[str] = set()
         self._unknown_by_design: set[str] = set()
 
-    def note(self, answer: Answer) -> None:
-        """Tell what is different from the reading before. Without a reading nothing is known of single devices."""
+    def note(self, answer: Answer, expected: int | None) -> None:
+        """Tell what is different from the reading before. Without a reading nothing is known of single devices.
+
+        `expected` is how many devices the instance has, None if nobody knows.
+        """
         if isinstance(answer, NoReading):
             self._events.fails("accelerators", answer.cause, answer.reason)
             return
-        self._events.works("accelerators")
+        listed = len(answer.devices)
+        if expected is not None and listed < expected:
+            self._events.fails("accelerators", "not listed", f"{listed} of {expected} are there")
+        else:
+            self._events.works("accelerators")
         failing = {_part(each): each.fault for each in answer.devices if each.fault and not each.use_unknown_by_design}
         for part in self._failing - failing.keys():
             self._events.works(part)

@@ -24,15 +24,12 @@ from .memory import Memory
 from .notify import Supervisor
 from .places import Places
 from .readings import FAILED, Answer, NoReading
-from .schedule import seconds_to_next
+from .schedule import longest_silence, seconds_to_next
 from .settings import Settings
-from .setup_report import count_failures, unverified
+from .setup_report import not_in_force, unverified
 from .statsd import Metric
 
 _MEMORY_FILE = f"{names.STATE_DIRECTORY}/program.json"
-
-SLACK_SECONDS = 60
-"""How much longer than two intervals the program may give no sign of life: more than all time limits together."""
 
 
 class Keeper(Protocol):
@@ -80,6 +77,7 @@ class Program:
         self._identity: Identity | None = None
         self._last_reading = machine.now()
         self._faults = AcceleratorFaults(events)
+        self._not_in_force: Mapping[str, str] = {}
         self._unverified: Mapping[str, str] = {}
         self._memory = self._guard.attempt("memory", self._remembered) or Memory()
 
@@ -100,7 +98,7 @@ class Program:
         self._pass_kernel_news()
         # The doors themselves are no mark.
         self._last_reading = self._machine.now()
-        self._guard.attempt("supervisor", lambda: supervisor.ready(2 * interval + SLACK_SECONDS))
+        self._guard.attempt("supervisor", lambda: supervisor.ready(longest_silence(interval)))
         while not wait(seconds_to_next(self._machine.now(), interval)):
             self.read_once()
             self._guard.attempt("supervisor", supervisor.alive)
@@ -153,7 +151,7 @@ class Program:
         answer = self._guard.attempt("reader", lambda: self._machine.read(expected))
         if answer is None:
             answer = NoReading(FAILED, "the reader failed")
-        self._faults.note(answer)
+        self._faults.note(answer, expected)
         return answer
 
     def _setup_failures(self) -> int | None:
@@ -166,10 +164,19 @@ class Program:
             if report is None:
                 tell("the machine's setup has left no report")
                 return None
+            failures = not_in_force(setup, report)
+            self._note_not_in_force(failures)
             self._note_unverified(unverified(setup, report))
-            return count_failures(setup, report)
+            return len(failures)
 
         return self._guard.count("setup report", count)
+
+    def _note_not_in_force(self, settings: Mapping[str, str]) -> None:
+        for setting in self._not_in_force.keys() - settings.keys():
+            self._events.works(f"setting {setting}")
+        for setting, detail in settings.items():
+            self._events.fails(f"setting {setting}", "not in force", detail)
+        self._not_in_force = settings
 
     def _note_unverified(self, settings: Mapping[str, str]) -> None:
         for setting, detail in settings.items():
@@ -193,7 +200,15 @@ class Program:
         sent = self._guard.attempt("statsd", lambda: self._send(metrics))
         if sent and cold_start:
             self._life.published(cold_start)
-        document = status.document(self._settings.kind, now, answer, metrics, self._events.problems, self._unverified)
+        document = status.document(
+            self._settings.kind,
+            self._settings.interval_seconds,
+            now,
+            answer,
+            metrics,
+            self._events.problems,
+            self._unverified,
+        )
         path = self._places.file(names.STATUS_FILE)
         self._guard.attempt("status file", lambda: write_atomically(path, json.dumps(document)))
 

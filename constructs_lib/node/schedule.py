@@ -10,6 +10,7 @@ from types import FrameType
 from .tool import Waiter, wait_for_files
 
 _SHORTEST_WAIT_SECONDS = 1.0
+_SLACK_SECONDS = 60
 
 
 def seconds_to_next(now: float, interval: int) -> float:
@@ -21,6 +22,12 @@ def seconds_to_next(now: float, interval: int) -> float:
     wait = (interval / 3 - now) % interval
     # The clock may have been slowed a little while the program waited for this very moment.
     return wait if wait >= _SHORTEST_WAIT_SECONDS else wait + interval
+
+
+def longest_silence(interval: int) -> int:
+    """Return how many seconds the program may give no sign of life, after which it is taken for dead or stuck: two
+    intervals, and more than all time limits together."""
+    return 2 * interval + _SLACK_SECONDS
 
 
 class StopRequest:

@@ -8,14 +8,15 @@ from collections.abc import Mapping
 from .settings import MachineSetup
 
 
-def count_failures(setup: MachineSetup, report: str) -> int:
-    """Return how many of the settings that were asked for are not in force: those of which the report says neither
+def not_in_force(setup: MachineSetup, report: str) -> dict[str, str]:
+    """Return the settings that were asked for and are not in force, and why: those of which the report says neither
     that they are nor that nobody can tell.
 
     Raises ValueError if it is no report.
     """
     results = _results(report)
-    return sum(not (_says(results.get(name), True) or _says(results.get(name), None)) for name in setup.asked)
+    failed = (name for name in setup.asked if not any(_says(results.get(name), outcome) for outcome in (True, None)))
+    return {name: _detail(results.get(name)) or "the report does not say why" for name in failed}
 
 
 def unverified(setup: MachineSetup, report: str) -> dict[str, str]:

@@ -65,23 +65,32 @@ def packets(metrics: Iterable[Metric]) -> Iterator[bytes]:
 
 
 class Sender:
-    """Sends metrics through a connected datagram socket, which it owns."""
+    """Sends metrics through a datagram socket, which it owns, and which is connected to the host and port."""
 
-    def __init__(self, connected: socket.socket) -> None:
+    def __init__(self, connected: socket.socket, address: tuple[str, int]) -> None:
         self._socket = connected
+        self._address = address
 
     def send(self, metrics: Iterable[Metric]) -> None:
         """Send all metrics, or raise OSError: ConnectionRefusedError if nobody listens.
 
         Raises ValueError before anything is sent if one of the values is no finite number.
         """
-        for packet in tuple(packets(metrics)):
-            # That an earlier packet was refused would be raised in place of sending this one.
-            self._pending_error()
-            self._socket.send(packet)
-            error = self._pending_error()
-            if error:
-                raise OSError(error, os.strerror(error))
+        try:
+            for packet in tuple(packets(metrics)):
+                self._send_packet(packet)
+        except ConnectionRefusedError as error:
+            host, port = self._address
+            cure = "start the CloudWatch agent, in a container use the host's network"
+            raise ConnectionRefusedError(f"nothing listens on {host}:{port}; {cure}") from error
+
+    def _send_packet(self, packet: bytes) -> None:
+        # That an earlier packet was refused would be raised in place of sending this one.
+        self._pending_error()
+        self._socket.send(packet)
+        error = self._pending_error()
+        if error:
+            raise OSError(error, os.strerror(error))
 
     def _pending_error(self) -> int:
         return self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
@@ -97,4 +106,4 @@ def connect(address: tuple[str, int]) -> Sender:
     connected.connect(address)
     # Rather lose a packet than wait for a full buffer.
     connected.setblocking(False)
-    return Sender(connected)
+    return Sender(connected, address)

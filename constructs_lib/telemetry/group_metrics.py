@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 
 from constructs_lib.telemetry import names
-from constructs_lib.telemetry.series import MINUTE_SECONDS, checked_period, series
+from constructs_lib.telemetry.series import MetricOptions, Publisher, series
 
-_GROUP_NAMESPACE = "AWS/AutoScaling"
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+_GROUP = Publisher("AWS/AutoScaling")
+_RELEASE_HANDLER = Publisher(names.NAMESPACE)
 _RELEASE_INTERVAL_SECONDS = 300
 
 
@@ -24,65 +28,41 @@ class GroupMetrics:
 
     auto_scaling_group_name: str
 
-    def in_service_instances(
-        self, *, period: Duration | None = None, statistic: str = "Maximum", label: str | None = None
-    ) -> cloudwatch.Metric:
+    def in_service_instances(self, **options: Unpack[MetricOptions]) -> cloudwatch.Metric:
         """Instances in service, if the group's own metrics are switched on. Default: maximum over a minute."""
-        return self._of_group("GroupInServiceInstances", "In service", period, statistic, label)
+        return self._of_group("GroupInServiceInstances", "In service", "Maximum", options)
 
-    def desired_capacity(
-        self, *, period: Duration | None = None, statistic: str = "Maximum", label: str | None = None
-    ) -> cloudwatch.Metric:
+    def desired_capacity(self, **options: Unpack[MetricOptions]) -> cloudwatch.Metric:
         """Desired capacity, if the group's own metrics are switched on. Default: maximum over a minute."""
-        return self._of_group("GroupDesiredCapacity", "Desired", period, statistic, label)
+        return self._of_group("GroupDesiredCapacity", "Desired", "Maximum", options)
 
-    def members_busy(
-        self, *, period: Duration | None = None, statistic: str = "Maximum", label: str | None = None
-    ) -> cloudwatch.Metric:
+    def members_busy(self, **options: Unpack[MetricOptions]) -> cloudwatch.Metric:
         """Members that the release handler found busy. Default: maximum over five minutes."""
-        return self._of_pass(names.MEMBERS_BUSY, "Busy", period, statistic, label)
+        return self._of_pass(names.MEMBERS_BUSY, "Busy", "Maximum", options)
 
-    def members_idle(
-        self, *, period: Duration | None = None, statistic: str = "Maximum", label: str | None = None
-    ) -> cloudwatch.Metric:
+    def members_idle(self, **options: Unpack[MetricOptions]) -> cloudwatch.Metric:
         """Members that the release handler found idle. Default: maximum over five minutes."""
-        return self._of_pass(names.MEMBERS_IDLE, "Idle", period, statistic, label)
+        return self._of_pass(names.MEMBERS_IDLE, "Idle", "Maximum", options)
 
-    def members_unknown(
-        self, *, period: Duration | None = None, statistic: str = "Maximum", label: str | None = None
-    ) -> cloudwatch.Metric:
+    def members_unknown(self, **options: Unpack[MetricOptions]) -> cloudwatch.Metric:
         """Members that the release handler could not judge. Default: maximum over five minutes."""
-        return self._of_pass(names.MEMBERS_UNKNOWN, "Unknown", period, statistic, label)
+        return self._of_pass(names.MEMBERS_UNKNOWN, "Unknown", "Maximum", options)
 
-    def members_held(
-        self, *, period: Duration | None = None, statistic: str = "Maximum", label: str | None = None
-    ) -> cloudwatch.Metric:
+    def members_held(self, **options: Unpack[MetricOptions]) -> cloudwatch.Metric:
         """Members that the release handler was told to leave alone. Default: maximum over five minutes."""
-        return self._of_pass(names.MEMBERS_HELD, "Held", period, statistic, label)
+        return self._of_pass(names.MEMBERS_HELD, "Held", "Maximum", options)
 
-    def members_idle_despite_work(
-        self, *, period: Duration | None = None, statistic: str = "Maximum", label: str | None = None
-    ) -> cloudwatch.Metric:
+    def members_idle_despite_work(self, **options: Unpack[MetricOptions]) -> cloudwatch.Metric:
         """Idle members that stay because work waits for them. Default: maximum over five minutes."""
-        return self._of_pass(names.MEMBERS_IDLE_DESPITE_WORK, "Idle despite work", period, statistic, label)
+        return self._of_pass(names.MEMBERS_IDLE_DESPITE_WORK, "Idle despite work", "Maximum", options)
 
-    def instances_released(
-        self, *, period: Duration | None = None, statistic: str = "Sum", label: str | None = None
-    ) -> cloudwatch.Metric:
+    def instances_released(self, **options: Unpack[MetricOptions]) -> cloudwatch.Metric:
         """Instances that the release handler released. Default: sum over five minutes."""
-        return self._of_pass(names.INSTANCES_RELEASED, "Released", period, statistic, label)
+        return self._of_pass(names.INSTANCES_RELEASED, "Released", "Sum", options)
 
-    def _of_group(
-        self, name: str, title: str, period: Duration | None, statistic: str, label: str | None
-    ) -> cloudwatch.Metric:
-        every = Duration.seconds(MINUTE_SECONDS) if period is None else checked_period(name, period, MINUTE_SECONDS)
-        owner = {names.GROUP: self.auto_scaling_group_name}
-        return series(_GROUP_NAMESPACE, name, owner, every, statistic, title if label is None else label)
+    def _of_group(self, name: str, title: str, statistic: str, options: MetricOptions) -> cloudwatch.Metric:
+        return series(_GROUP, self.auto_scaling_group_name, name, title, statistic, options)
 
-    def _of_pass(
-        self, name: str, title: str, period: Duration | None, statistic: str, label: str | None
-    ) -> cloudwatch.Metric:
-        seconds = _RELEASE_INTERVAL_SECONDS
-        every = Duration.seconds(seconds) if period is None else checked_period(name, period, MINUTE_SECONDS)
-        owner = {names.GROUP: self.auto_scaling_group_name}
-        return series(names.NAMESPACE, name, owner, every, statistic, title if label is None else label)
+    def _of_pass(self, name: str, title: str, statistic: str, options: MetricOptions) -> cloudwatch.Metric:
+        group, seconds = self.auto_scaling_group_name, _RELEASE_INTERVAL_SECONDS
+        return series(_RELEASE_HANDLER, group, name, title, statistic, options, seconds)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 
 from constructs_lib.catalog import AcceleratedType
@@ -15,16 +15,19 @@ from constructs_lib.telemetry.instance_metrics import InstanceMetrics
 from constructs_lib.telemetry.kinds import AcceleratorKind, kind_of
 from constructs_lib.telemetry.kinds.nvidia import KIND as NVIDIA
 from constructs_lib.telemetry.options import Telemetry
+from constructs_lib.telemetry.series import MetricOptions
 from constructs_lib.validation import complaint
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FleetMetrics(InstanceMetrics):
     """Metrics of one Auto Scaling group, each under exactly the name and dimensions under which it is published.
 
-    Every method takes a ``period`` (whole minutes, or a high-resolution period if the fleet publishes that often), a
-    ``statistic`` and a ``label``; their defaults are said at each method. Those of what instances publish also take an
-    ``instance_id``: the series of that instance in place of the whole group's. None makes a resource.
+    Every method takes the options of ``MetricOptions``; their defaults are said at each method. None of the methods
+    makes a resource.
 
     Attributes:
         auto_scaling_group_name: of the group; may be a token.
@@ -56,52 +59,24 @@ class FleetMetrics(InstanceMetrics):
             application_metrics=options.application_metrics or (),
         )
 
-    def busiest_accelerator(
-        self,
-        *,
-        instance_id: str | None = None,
-        period: Duration | None = None,
-        statistic: str = "Maximum",
-        label: str | None = None,
-    ) -> cloudwatch.Metric:
+    def busiest_accelerator(self, **options: Unpack[MetricOptions]) -> cloudwatch.Metric:
         """Use of the busiest accelerator, in percent if the kind knows one. Default: maximum over a minute."""
         title = f"Busiest accelerator ({self.use_unit})"
-        return self._published(self.kind.use_metric, title, instance_id, period, statistic, label)
+        return self._published(self.kind.use_metric, title, "Maximum", options)
 
-    def accelerator_utilization(
-        self,
-        *,
-        instance_id: str | None = None,
-        period: Duration | None = None,
-        statistic: str = "Average",
-        label: str | None = None,
-    ) -> cloudwatch.Metric:
+    def accelerator_utilization(self, **options: Unpack[MetricOptions]) -> cloudwatch.Metric:
         """Use over all accelerators, in percent if the kind knows one. Default: average over a minute."""
         title = f"Mean use of accelerators ({self.use_unit})"
-        return self._published(self.kind.use_metric, title, instance_id, period, statistic, label)
+        return self._published(self.kind.use_metric, title, "Average", options)
 
-    def accelerator_samples(
-        self,
-        *,
-        instance_id: str | None = None,
-        period: Duration | None = None,
-        statistic: str = "SampleCount",
-        label: str | None = None,
-    ) -> cloudwatch.Metric:
+    def accelerator_samples(self, **options: Unpack[MetricOptions]) -> cloudwatch.Metric:
         """How many accelerators were read, once for each reading. Default: number of samples in a minute.
 
         A minute has as many of them for each accelerator as there are readings in it.
         """
-        return self._published(self.kind.use_metric, "Accelerators read", instance_id, period, statistic, label)
+        return self._published(self.kind.use_metric, "Accelerators read", "SampleCount", options)
 
-    def accelerator_memory(
-        self,
-        *,
-        instance_id: str | None = None,
-        period: Duration | None = None,
-        statistic: str = "Average",
-        label: str | None = None,
-    ) -> cloudwatch.Metric:
+    def accelerator_memory(self, **options: Unpack[MetricOptions]) -> cloudwatch.Metric:
         """Used memory of an accelerator, in MiB. Default: average over all accelerators in a minute.
 
         Raises:
@@ -109,32 +84,18 @@ class FleetMetrics(InstanceMetrics):
         """
         name = self._measurement("accelerator_memory", self.kind.memory)
         title = "Memory used of an accelerator (MiB)"
-        return self._published(name, title, instance_id, period, statistic, label)
+        return self._published(name, title, "Average", options)
 
-    def accelerator_power(
-        self,
-        *,
-        instance_id: str | None = None,
-        period: Duration | None = None,
-        statistic: str = "Average",
-        label: str | None = None,
-    ) -> cloudwatch.Metric:
+    def accelerator_power(self, **options: Unpack[MetricOptions]) -> cloudwatch.Metric:
         """Power that an accelerator draws, in W. Default: average over all accelerators in a minute.
 
         Raises:
             ArgumentError: the accelerators' power cannot be read or is not published.
         """
         name = self._measurement("accelerator_power", self.kind.power)
-        return self._published(name, "Power of an accelerator (W)", instance_id, period, statistic, label)
+        return self._published(name, "Power of an accelerator (W)", "Average", options)
 
-    def accelerator_energy(
-        self,
-        *,
-        instance_id: str | None = None,
-        period: Duration | None = None,
-        statistic: str = "Sum",
-        label: str | None = None,
-    ) -> cloudwatch.Metric:
+    def accelerator_energy(self, **options: Unpack[MetricOptions]) -> cloudwatch.Metric:
         """Energy that the accelerators took, in J: 3,600,000 are a kWh. Default: sum over a minute.
 
         Raises:
@@ -142,7 +103,7 @@ class FleetMetrics(InstanceMetrics):
         """
         if not self.publishes_energy:
             raise self._unreadable("accelerator_energy", "no type of this fleet tells the power of its accelerators")
-        return self._published(names.ENERGY, "Energy of accelerators (J)", instance_id, period, statistic, label)
+        return self._published(names.ENERGY, "Energy of accelerators (J)", "Sum", options)
 
     # --- what there is ---------------------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -315,7 +316,8 @@ def _amazon_linux(machine: Machine) -> str:
 
 def _ubuntu(machine: Machine) -> str:
     machine.program("curl", 'echo "curl ${*: -1}" >>"$RECORD"')
-    machine.program("dpkg", f'[ "$1" = -i ] || {{ echo arm64; exit; }}; {_install(machine)}')
+    machine.program("dpkg", '[ "$*" = --print-architecture ] && echo arm64')
+    machine.program("apt-get", _install(machine))
     return "curl https://amazoncloudwatch-agent.s3.amazonaws.com/ubuntu/arm64/latest/amazon-cloudwatch-agent.deb"
 
 
@@ -335,14 +337,27 @@ def test_an_image_without_the_agent_gets_it(machine: Machine, system: Callable[[
 
 
 def test_a_package_lock_that_somebody_holds_goes_by(machine: Machine) -> None:
-    """Ubuntu installs updates of its own while an instance boots."""
+    """Ubuntu installs updates of its own while an instance boots: apt-get waits for the lock, dpkg would not."""
     put_back = _install(machine)
     machine.program("curl", "exit 0")
-    locked = 'echo "dpkg $*" >>"$RECORD"; [ "$(<"$TMPDIR/clock")" -ge 15 ] || exit 2'
-    machine.program("dpkg", f'[ "$1" = -i ] || {{ echo amd64; exit; }}; {locked}; {put_back}')
+    machine.program("dpkg", "echo amd64")
+    called = 'echo "apt-get $DEBIAN_FRONTEND $NEEDRESTART_SUSPEND $*" >>"$RECORD"'
+    locked = '[ "$(<"$TMPDIR/clock")" -ge 15 ] || exit 100'
+    machine.program("apt-get", f"{called}; {locked}; {put_back}")
     machine.boot(script())
-    assert len(machine.calls("dpkg")) == 3
+    calls = machine.calls("apt-get")
+    assert len(calls) == 3
+    for call in calls:
+        # An absolute path: apt-get takes any other word for the name of a package.
+        assert re.fullmatch(
+            r"noninteractive 1 -o DPkg::Lock::Timeout=240 install -y /\S+/amazon-cloudwatch-agent\.deb", call
+        )
     assert machine.calls("agent") == [FULL]
+
+
+def test_the_wait_for_the_package_lock_ends_within_the_steps_own_limit() -> None:
+    (limit, wait) = re.findall(r"fleet_try (\d+) \\\napt-get -o DPkg::Lock::Timeout=(\d+) ", script())[0]
+    assert int(wait) + 60 <= int(limit), "the rest is for the installation itself"
 
 
 @pytest.mark.parametrize(
@@ -353,7 +368,7 @@ def test_a_package_lock_that_somebody_holds_goes_by(machine: Machine) -> None:
         ("dnf", "agent", "$1 = install"),
         ("snap", "aws", "$1 = install"),
         ("curl", "agent", "$1 = -sSf"),
-        ("dpkg", "agent", "$1 = -i"),
+        ("apt-get", "agent", "$3 = install"),
         ("agent-ctl", None, "$2 = fetch-config"),
         ("nvidia-smi", None, "$1 = -L"),
     ],
@@ -365,9 +380,10 @@ def test_a_step_that_hangs_and_ignores_to_be_asked_to_end_is_killed(
         machine.remove("aws")
     elif missing == "agent":
         (machine.root / "agent-ctl").unlink()
-    if program in ("curl", "dpkg"):
+    if program in ("curl", "apt-get"):
         machine.program("curl", "true")
         machine.program("dpkg", "echo amd64")
+        machine.program("apt-get", "true")
     with machine.hanging(program, only=f"[ {call} ]"):
         machine.boot(script())
         assert machine.programs.count("hangs") == machine.calls("killed").count(program) >= 1

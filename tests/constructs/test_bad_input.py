@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from aws_cdk import Aws, Duration, Size, Stack
+from aws_cdk import Aws, CfnParameter, Duration, Size, Stack
 from aws_cdk import aws_autoscaling as autoscaling
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
@@ -343,6 +343,34 @@ def test_user_data_that_grows_too_long_later_is_refused_too() -> None:
     made = fleet(stack())
     with pytest.raises(ArgumentError, match=r"^Test/Fleet: user_data must leave the whole script within 16384 bytes"):
         made.add_user_data("x" * 16_384)
+
+
+def test_values_that_only_a_deploy_settles_count_in_user_data() -> None:
+    """Their placeholders are shorter than what EC2 gets to see."""
+    made = fleet(stack(), user_data=ec2.UserData.custom("#!/bin/bash"))
+    fitting, refused = (
+        "\n".join(f"echo {CfnParameter(made, f'{name}{number}').value_as_string}" for number in range(count))
+        for name, count in (("Few", 20), ("Many", 100))
+    )
+    made.add_user_data(fitting)
+    with pytest.raises(
+        ArgumentError,
+        match=r"within 16384 bytes, 128 for each value not known at synth, got \d+; .*measure or copy less.*applic",
+    ):
+        made.add_user_data(refused)
+
+
+def test_the_workloads_text_counts_once() -> None:
+    """Where it will stand there is a placeholder too; the text that it stands for is known."""
+    made = fleet(stack(), user_data=ec2.UserData.custom("#!/bin/bash"))
+    with pytest.raises(ArgumentError) as refused:
+        made.add_user_data("x" * 16_384)
+    size = int(str(refused.value).split("got ")[1].split(";")[0])
+    room = 16_384 - (size - 16_384 - len("\n"))
+    other = fleet(stack(), user_data=ec2.UserData.custom("#!/bin/bash"))
+    other.add_user_data("x" * (room - len("\n")))
+    with pytest.raises(ArgumentError, match="got 16385"):
+        other.add_user_data("")
 
 
 @pytest.mark.parametrize(

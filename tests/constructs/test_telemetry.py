@@ -207,7 +207,7 @@ def test_the_essential_configuration_lies_beside_the_full_one() -> None:
     made = template("trainium")
     full, essential = (agent_configuration(made, id) for id in ("FleetAgentConf", "FleetEssentialAgentConf"))
     sections = [each["metrics"]["metrics_collected"].keys() for each in (full, essential)]
-    assert sections[0] - sections[1] == {"efa"}
+    assert sections[0] - sections[1] == {"efa", "ethtool"}
 
 
 # --- case 21: what the agent may do ---------------------------------------------------------------
@@ -232,7 +232,7 @@ def test_case_21_a_given_role_gets_the_same_permissions() -> None:
     own = properties(template("fullest"), "FleetRolePolicy", "AWS::IAM::Policy")
     assert plain(role["Roles"]) == plain(own["Roles"]) == ["<Role>"]
     assert plain(role["PolicyDocument"]["Statement"]) == TELEMETRY
-    assert _without_program(plain(own["PolicyDocument"]["Statement"])) == [READ_PARAMETER, WRITE_LOGS]
+    assert _without_program(plain(own["PolicyDocument"]["Statement"])) == [READ_PARAMETER, READ_ESSENTIAL, WRITE_LOGS]
 
 
 def test_case_21_namespace_of_the_permission_is_that_of_the_agent() -> None:
@@ -263,6 +263,10 @@ TELEMETRY: list[dict[str, Any]] = [
     },
 ]
 READ_PARAMETER = {"Effect": "Allow", "Action": "ssm:GetParameter", "Resource": PARAMETER}
+READ_ESSENTIAL: dict[str, Any] = {
+    **READ_PARAMETER,
+    "Resource": PARAMETER.replace("<FleetAgent", "<FleetEssentialAgent"),
+}
 WRITE_LOGS = {
     "Effect": "Allow",
     "Action": ["logs:CreateLogStream", "logs:DescribeLogStreams", "logs:PutLogEvents"],

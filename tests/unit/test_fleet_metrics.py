@@ -79,9 +79,39 @@ def test_each_metric_takes_period_statistic_and_label(method: Method) -> None:
     assert (made.period.to_seconds(), made.statistic, made.label) == (900, "p90", "mine")
 
 
+@pytest.mark.parametrize("method", [each[0] for each in ALL])
+def test_none_equals_omission(method: Method) -> None:
+    made, plain = method(instance_id=None, period=None, statistic=None, label=None), method()
+    assert (made.dimensions, made.statistic, made.label) == (plain.dimensions, plain.statistic, plain.label)
+    assert made.period.to_seconds() == plain.period.to_seconds()
+
+
+@pytest.mark.parametrize("method", [each[0] for each in ALL])
+def test_an_unknown_option_is_named(method: Method) -> None:
+    expected = r"^FleetMetrics \w+: got an unexpected keyword argument 'perid'; did you mean 'period'\? it takes"
+    with pytest.raises(TypeError, match=expected):
+        method(perid=Duration.minutes(5))
+
+
 @pytest.mark.parametrize("method", [each[0] for each in OF_INSTANCES])
 def test_what_instances_publish_can_be_asked_for_of_one_of_them(method: Method) -> None:
     assert method(instance_id="i-1").dimensions == {"InstanceId": "i-1"}
+
+
+@pytest.mark.parametrize("method", [each[0] for each in OF_INSTANCES])
+@pytest.mark.parametrize("instance_id", ["", " ", 7])
+def test_an_instance_id_is_a_text(method: Method, instance_id: object) -> None:
+    expected = "instance_id must be a text that is not empty, got .*; leave it out for the whole group"
+    with pytest.raises(ArgumentError, match=expected):
+        method(instance_id=instance_id)
+
+
+@pytest.mark.parametrize("method", [each[0] for each in OF_THE_GROUP])
+@pytest.mark.parametrize("instance_id", ["i-1", ""])
+def test_what_the_group_publishes_cannot_be_asked_for_of_one_instance(method: Method, instance_id: str) -> None:
+    expected = "instance_id must be left out of what is published for the whole group only, got '.*'; ask for a metric"
+    with pytest.raises(ArgumentError, match=expected):
+        method(instance_id=instance_id)
 
 
 def test_any_metric_of_the_namespace_can_be_asked_for() -> None:
@@ -194,6 +224,13 @@ def test_an_application_metric_must_have_been_declared() -> None:
         METRICS.application("latenzy")
     with pytest.raises(ArgumentError, match=r"declare it with Telemetry\(application_metrics="):
         FleetMetrics("fleet").application("latency")
+    expected = "name must be a metric that the fleet's telemetry declares, and it declares none, got 'latency'; declare"
+    with pytest.raises(ArgumentError, match=expected):
+        FleetMetrics("fleet").application("latency")
+
+
+def test_a_cold_start_without_a_phase_is_the_one_until_first_use() -> None:
+    assert METRICS.cold_start(None).metric_name == METRICS.cold_start().metric_name == "cold_start_first_use_seconds"
 
 
 def test_a_cold_start_has_three_phases() -> None:

@@ -53,9 +53,10 @@ def use_reader(monkeypatch: pytest.MonkeyPatch, reader: Echo) -> None:
 
 class TestStatus:
     @staticmethod
-    def leave(root: Path, answer: Answer = READING, problems: dict[str, str] | None = None) -> None:
+    def leave(root: Path, answer: Answer = READING, problems: dict[str, str] | None = None, interval: int = 60) -> None:
         metrics = (Metric("node_heartbeat", 1), Metric("accelerator_power", 5, index=0))
-        write(root, names.STATUS_FILE, status.document("nvidia", 1_796_040_000.0, answer, metrics, problems or {}, {}))
+        last = status.document("nvidia", interval, 1_796_040_000.0, answer, metrics, problems or {}, {})
+        write(root, names.STATUS_FILE, last)
 
     @pytest.fixture(autouse=True)
     def _later(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,11 +79,50 @@ class TestStatus:
         assert json.loads(capsys.readouterr().out)["metrics"] == {"node_heartbeat": 1}
 
     def test_problems_are_an_exit_status(self, root: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        self.leave(root, NoReading("hung", "no answer within 10 s"), {"accelerators": "hung"})
+        problems = {"accelerators": "hung: no answer within 10 s"}
+        self.leave(root, NoReading("hung", "no answer within 10 s"), problems)
         assert main(["--root", str(root), "status"]) == 1
         out = capsys.readouterr().out
         assert "no reading, hung: no answer within 10 s" in out
-        assert out.endswith("problems:\n  accelerators hung\n")
+        assert out.endswith("problems:\n  accelerators: hung: no answer within 10 s\n")
+        assert main(["--root", str(root), "status", "--json"]) == 1
+        assert json.loads(capsys.readouterr().out)["problems"] == problems
+
+    @pytest.mark.parametrize(
+        ("interval", "age", "exit_status"), [(60, 180, 0), (60, 181, 3), (10, 80, 0), (10, 81, 3), (600, 1260, 0)]
+    )
+    def test_a_reading_of_long_ago_says_nothing_of_now(
+        self,
+        root: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
+        interval: int,
+        age: int,
+        exit_status: int,
+    ) -> None:
+        """The program is dead or stuck; what it said last, a problem too, may no longer be true."""
+        self.leave(root, problems={"statsd": "unknown: no agent"}, interval=interval)
+        monkeypatch.setattr("time.time", lambda: 1_796_040_000.0 + age)
+        assert main(["--root", str(root), "status"]) == (exit_status or 1)
+        out = capsys.readouterr().out
+        assert ("dead or stuck" in out) == bool(exit_status)
+        assert ("journalctl -u accelerated-node" in out) == bool(exit_status)
+        assert main(["--root", str(root), "status", "--json"]) == (exit_status or 1)
+        last = json.loads(capsys.readouterr().out)
+        assert (last["age_seconds"], last["stale"]) == (age, bool(exit_status))
+
+    def test_a_reading_of_long_ago_without_problems_is_no_good_news(
+        self, root: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        self.leave(root)
+        monkeypatch.setattr("time.time", lambda: 1_796_050_000.0)
+        assert main(["--root", str(root), "status"]) == 3
+
+    def test_its_help_has_the_exit_statuses(self, capsys: pytest.CaptureFixture[str]) -> None:
+        with pytest.raises(SystemExit, match="0"):
+            main(["status", "--help"])
+        text = " ".join(capsys.readouterr().out.split())
+        assert "exit with 1 if something fails, with 3 if nothing has been read yet or the last reading is old" in text
 
     def test_no_program_is_one_too(self, root: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["--root", str(root), "status"]) == 3
@@ -167,6 +207,19 @@ class TestBusy:
         assert calls == []
         assert "busy -- COMMAND" in capsys.readouterr().err
 
+    @pytest.mark.parametrize("argv", [["sleep", "1"], ["--name", "x", "sleep", "1"], ["sleep", "1", "--name", "x"]])
+    def test_a_command_without_the_dashes_is_shown_where_they_belong(
+        self, calls: list[Any], capsys: pytest.CaptureFixture[str], argv: list[str]
+    ) -> None:
+        assert main(["busy", *argv]) == 2
+        assert calls == []
+        assert "write it as: busy -- sleep 1\n" in capsys.readouterr().err
+
+    @pytest.mark.usefixtures("calls")
+    def test_only_dashes_in_front_of_a_part_of_it_are_an_error(self) -> None:
+        with pytest.raises(SystemExit, match="2"):
+            main(["busy", "nice", "--", "sleep", "1"])
+
     @pytest.mark.usefixtures("calls")
     def test_it_belongs_to_busy_alone(self) -> None:
         with pytest.raises(SystemExit, match="2"):
@@ -194,6 +247,18 @@ class TestEmit:
     def test_a_value(self, sent: list[Any]) -> None:
         assert main(["emit", "queue_wait", "12.5", "--type", "timing"]) == 0
         assert sent == [("127.0.0.1", 8125), Metric("queue_wait", 12.5, "ms"), "closed"]
+
+    @pytest.mark.parametrize("value", ["-1e-05", "-5e2", "-5", "-.5", "-1.5E+3"])
+    @pytest.mark.parametrize("order", [["x", "{}"], ["x", "{}", "--type", "gauge"], ["--type", "gauge", "x", "{}"]])
+    def test_a_value_below_zero_is_no_option(self, sent: list[Any], value: str, order: list[str]) -> None:
+        assert main(["emit", *(word.format(value) for word in order)]) == 0
+        assert sent[1:] == [Metric("x", float(value)), "closed"]
+
+    @pytest.mark.parametrize("words", [["x", "-e5"], ["x", "1", "-5e2"], ["x", "--verbose"], ["-5e2"], ["x", "1", "2"]])
+    def test_what_is_no_value_is_an_error(self, sent: list[Any], words: list[str]) -> None:
+        with pytest.raises(SystemExit, match="2"):
+            main(["emit", *words])
+        assert sent == []
 
     def test_a_value_goes_where_the_settings_say(self, sent: list[Any], root: Path) -> None:
         write(root, names.SETTINGS_FILE, {"kind": "nvidia", "statsd": "127.0.0.1:9125"})

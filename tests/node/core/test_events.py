@@ -47,7 +47,7 @@ def test_a_fault_is_told_when_it_begins_when_it_changes_and_when_it_ends(events:
     for reason in ("after 10 s", "after 11 s"):
         events.fails("accelerators", "hung", reason)
     events.fails("accelerators", "missing", "gone")
-    assert events.problems == {"accelerators": "missing"}
+    assert events.problems == {"accelerators": "missing: gone"}
     for _ in range(3):
         events.works("accelerators")
     assert [(line["event"], line.get("cause"), line.get("reason")) for line in journal.lines] == [
@@ -56,6 +56,26 @@ def test_a_fault_is_told_when_it_begins_when_it_changes_and_when_it_ends(events:
         ("works again", None, None),
     ]
     assert events.problems == {}
+
+
+def test_a_problem_has_the_reason_of_now_in_one_line(events: Events) -> None:
+    """That is told once does not make the reason of the beginning the one of now."""
+    for reason in ("after 10 s", "after 11 s"):
+        events.fails("accelerators", "hung", reason)
+    events.fails("statsd", "OSError", "")
+    refused = "instance metadata, /latest/api/token: status 403; see the metadata options of the instance"
+    Guard(events).attempt("instance metadata", lambda: _raise(OSError(refused)))
+    Guard(events).attempt("reader", lambda: [][0])
+    assert events.problems == {
+        "accelerators": "hung: after 11 s",
+        "statsd": "OSError",
+        "instance metadata": f"OSError: {refused}",
+        "reader": "IndexError: list index out of range",
+    }
+
+
+def _raise(error: Exception) -> None:
+    raise error
 
 
 def test_lines_that_cannot_be_written_are_counted(events: Events, journal: Journal) -> None:

@@ -65,7 +65,7 @@ class TestFieldCases:
         assert arrived["accelerators_present"] == 8
         assert arrived["accelerators_missing"] == 1
         assert arrived["node_heartbeat"] == 1
-        assert rig.status["problems"] == {"accelerator 7": "fault"}
+        assert rig.status["problems"] == {"accelerator 7": "fault: lost"}
 
     def test_case_06_a_report_that_no_longer_has_the_use(self, rig: Rig) -> None:
         rig.read()
@@ -123,6 +123,16 @@ class TestExpectedDevices:
         (line,) = rig.log
         assert "trn2.48xlarge" in line["reason"]
 
+    def test_devices_that_the_tool_does_not_list_are_a_problem(self, rig: Rig) -> None:
+        """One that fell off the bus is not in the list, so it has no fault of its own."""
+        rig.identity = replace(IDENTITY, instance_type="trn1.32xlarge")
+        rig.answer = devices(*[0.0] * 15)
+        rig.read()
+        assert rig.status["problems"] == {"accelerators": "not listed: 15 of 16 are there"}
+        rig.answer = devices(*[0.0] * 16)
+        rig.read()
+        assert rig.status["problems"] == {}
+
     def test_one_type_needs_no_metadata(self, rig: Rig) -> None:
         rig.settings = replace(rig.settings, expected={"g6.12xlarge": 4, "g5.12xlarge": 4})
         rig.identity = TimeoutError("timed out")
@@ -152,6 +162,15 @@ class TestSetup:
         report = '{"settings": {"persistence_mode": {"ok": false, "detail": "no driver"}, "huge_pages": {"ok": true}}}'
         rig.leave(names.SETUP_REPORT, report)
         assert rig.read()["setup_failures"] == 1
+        assert rig.status["problems"] == {"setting persistence_mode": "not in force: no driver"}
+
+    def test_settings_that_are_in_force_later_are_a_problem_no_more(self, rig: Rig) -> None:
+        rig.set_up(MachineSetup(huge_pages=512))
+        for ok, problems in (("false", {"setting huge_pages"}), ("false", {"setting huge_pages"}), ("true", set())):
+            rig.leave(names.SETUP_REPORT, f'{{"settings": {{"huge_pages": {{"ok": {ok}, "detail": "too small"}}}}}}')
+            rig.read()
+            assert rig.status["problems"].keys() == problems
+        assert [line["event"] for line in rig.log] == ["fails", "works again"]
 
     def test_a_setting_that_the_report_lacks_is_not_in_force(self, rig: Rig) -> None:
         rig.set_up(self.ASKED)

@@ -113,12 +113,15 @@ def test_packets_are_as_few_as_the_lines_need() -> None:
     assert len(list(packets(metrics))) == 1
 
 
+AGENT = ("127.0.0.1", 8125)
+
+
 @pytest.fixture
 def pair() -> Iterator[tuple[Sender, socket.socket]]:
     """A sender and whom it sends to; the kernel treats the pair as it treats UDP on loopback."""
     here, there = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
     here.setblocking(False)
-    with closing(Sender(here)) as sender, closing(there):
+    with closing(Sender(here, AGENT)) as sender, closing(there):
         yield sender, there
 
 
@@ -151,6 +154,30 @@ def test_a_full_buffer_is_an_error_not_a_wait(pair: tuple[Sender, socket.socket]
         sender.send(Metric("x" * 1000, 1) for _ in range(10_000))
 
 
+class Refusing:
+    """A UDP socket on loopback when nobody listens: the kernel says so at once, at this call or the next."""
+
+    def __init__(self, at_once: bool) -> None:
+        self.at_once = at_once
+        self.pending = 0
+
+    def getsockopt(self, level: int, option: int) -> int:
+        pending, self.pending = self.pending, 0
+        return pending
+
+    def send(self, packet: bytes) -> None:
+        if self.at_once:
+            raise ConnectionRefusedError(111, "Connection refused")
+        self.pending = 111
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_who_should_listen_and_where_is_said(at_once: bool) -> None:
+    told = r"^nothing listens on 127\.0\.0\.1:8125; start the CloudWatch agent, in a container use the host's network$"
+    with pytest.raises(ConnectionRefusedError, match=told):
+        Sender(Refusing(at_once), AGENT).send([Metric("node_heartbeat", 1)])  # type: ignore[arg-type]
+
+
 class RefusedOnce:
     """A socket as Linux makes it for UDP: that a packet was refused is told at the next call, in place of sending."""
 
@@ -172,7 +199,7 @@ def test_a_packet_that_was_refused_before_does_not_cost_the_next_one() -> None:
     """The agent was restarted in between: its first packet must not be lost."""
     connection = RefusedOnce()
     connection.pending = 111
-    Sender(connection).send([Metric("node_heartbeat", 1)])  # type: ignore[arg-type]
+    Sender(connection, AGENT).send([Metric("node_heartbeat", 1)])  # type: ignore[arg-type]
     assert connection.sent == [b"node_heartbeat:1|g"]
 
 

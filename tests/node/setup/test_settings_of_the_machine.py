@@ -20,7 +20,7 @@ from constructs_lib.node.setup import application_clocks as application_clocks_s
 from constructs_lib.node.setup import huge_pages as huge_pages_setting
 from constructs_lib.node.setup import open_files as open_files_setting
 from constructs_lib.node.setup import persistence_mode as persistence_mode_setting
-from constructs_lib.node.setup_report import count_failures
+from constructs_lib.node.setup_report import not_in_force
 from tests.node.setup.machines import Answer, Storage, Tools, blank, fine, gpu_report, machine, refused
 
 CLOCKS = {"g6": (6251, 2040), "g5": (6250, 1710)}
@@ -210,12 +210,42 @@ class StubbornFile(type(Path())):  # type: ignore[misc]
         return str(min(int(text), 300)) if self.name == "nr_hugepages" else text
 
 
-def test_too_little_memory_for_huge_pages_is_seen(tools: Tools, tmp_path: Path) -> None:
-    kernel_file(tmp_path, NR_HUGEPAGES, "0\n")
+@pytest.mark.parametrize("before", ["0\n", "128\n"])
+def test_too_little_memory_for_huge_pages_is_seen(tools: Tools, tmp_path: Path, before: str) -> None:
+    """And given back: pages that are too few for the programs would only be missing for everything else."""
+    file = kernel_file(tmp_path, NR_HUGEPAGES, before)
     compact = kernel_file(tmp_path, "proc/sys/vm/compact_memory", "")
     outcome = huge_pages_setting.apply(machine(tools, StubbornFile(tmp_path)), 512)
-    assert outcome == Outcome(False, "the kernel set 300 of 512 pages aside: memory is too small or too fragmented")
+    assert outcome.ok is False
+    assert outcome.detail == (
+        "the kernel set 300 of 512 pages aside: memory is too small or too fragmented; "
+        f"given back, {before.strip()} are set aside now"
+    )
     assert compact.read_text() == "1\n"
+    assert file.read_text() == before
+
+
+def test_too_few_pages_are_given_back_also_if_memory_cannot_be_compacted(tools: Tools, tmp_path: Path) -> None:
+    """A kernel without compaction has no such file."""
+    file = kernel_file(tmp_path, NR_HUGEPAGES, "0\n")
+    with pytest.raises(FileNotFoundError):
+        huge_pages_setting.apply(machine(tools, StubbornFile(tmp_path)), 512)
+    assert file.read_text() == "0\n"
+
+
+class PinnedFile(type(Path())):  # type: ignore[misc]
+    """The kernel's file when programs use 600 of the pages: these it cannot take away."""
+
+    def read_text(self, *args: object, **kwargs: object) -> str:
+        text: str = super().read_text(*args, **kwargs)
+        return str(max(int(text), 600)) if self.name == "nr_hugepages" else text
+
+
+def test_pages_that_programs_use_stay(tools: Tools, tmp_path: Path) -> None:
+    file = kernel_file(tmp_path, NR_HUGEPAGES, "4096\n")
+    outcome = huge_pages_setting.apply(machine(tools, PinnedFile(tmp_path)), 512)
+    assert outcome == Outcome(False, "600 pages of 2 MiB are set aside, not 512: programs use them")
+    assert file.read_text() == "512\n"
 
 
 def test_a_kernel_without_pages_of_that_size(tools: Tools, tmp_path: Path) -> None:
@@ -297,7 +327,7 @@ def test_what_cannot_be_verified_is_neither_in_the_report(tools: Tools, tmp_path
     run(EVERYTHING, machine(tools, tmp_path))
     settings = report(tmp_path)["settings"]
     assert settings["application_clocks"]["ok"] is None
-    assert count_failures(EVERYTHING, json.dumps({"settings": settings})) == 0
+    assert not_in_force(EVERYTHING, json.dumps({"settings": settings})) == {}
 
 
 def _no_nvidia(tools: Tools, root: Path) -> None:
