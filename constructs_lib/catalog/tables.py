@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
+from pathlib import Path
+
+_DATA = Path(__file__).resolve().parent / "data"
 
 
 def read(name: str) -> list[dict[str, str]]:
     """Return the rows of a table; every value is text as it stands in the file."""
     import csv  # the tables are read at the first question, not at import
 
-    lines = (files(__package__) / "data" / name).read_text(encoding="utf-8").splitlines()
+    lines = (_DATA / name).read_text(encoding="utf-8").splitlines()
     return list(csv.DictReader(line for line in lines if not line.startswith("#")))

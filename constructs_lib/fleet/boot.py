@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib.resources import files
+from pathlib import Path
 
 import jsii
 from aws_cdk import IResolveContext, IStringProducer, Lazy
@@ -16,6 +16,8 @@ from constructs_lib.node import names
 from constructs_lib.telemetry.names import LOG_GROUP_PLACEHOLDER
 from constructs_lib.validation import complaint
 
+_HERE = Path(__file__).resolve().parent
+_NODE = _HERE.parent / "node"
 _AGENT_CTL = "/opt/aws/amazon-cloudwatch-agent/bin/amazon-cloudwatch-agent-ctl"
 _CONFIG_DIRECTORY = names.SETTINGS_FILE.rpartition("/")[0]
 _FALLBACK_CONFIG = f"{_CONFIG_DIRECTORY}/agent-fallback.json"
@@ -73,8 +75,8 @@ def boot_user_data(
         *_file(_FALLBACK_CONFIG, fallback_config.replace(LOG_GROUP_PLACEHOLDER, group)),
         *_file(names.SETTINGS_FILE, node_settings),
         f". {_DRIVER_ENVIRONMENT}",
-        *_program(files("constructs_lib.node").joinpath("units").joinpath("driver.sh").read_text(encoding="utf-8")),
-        *_program(files("constructs_lib.fleet").joinpath("boot.sh").read_text(encoding="utf-8")),
+        *_program((_NODE / "units" / "driver.sh").read_text(encoding="utf-8")),
+        *_program((_HERE / "boot.sh").read_text(encoding="utf-8")),
     )
     if workload is not None:
         if not workload.render().startswith("#!"):
