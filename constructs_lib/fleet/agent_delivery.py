@@ -84,10 +84,10 @@ def _parameter(scope: Construct, id: str, value: str) -> AgentDelivery:
 
 
 def _asset(scope: Construct, id: str, configuration: str) -> AgentDelivery:
-    stage = Stage.of(scope)
-    assert stage is not None  # a construct in a stack always has an app or a stage above it
     import hashlib  # only a long configuration needs it
 
+    stage = Stage.of(scope)
+    assert stage is not None  # a construct in a stack always has an app or a stage above it
     # The cloud assembly's own folder: it lives as long as the assembly, also where the CDK does not copy assets.
     name = f"agent-configuration.{hashlib.sha256(configuration.encode()).hexdigest()}.json"
     path = Path(stage.asset_outdir, name)

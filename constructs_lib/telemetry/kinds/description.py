@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from constructs_lib.catalog import AcceleratedType
+from constructs_lib.node.names import MEASUREMENT_PREFIX
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +58,7 @@ class AcceleratorKind:
         idle_below: a figure of ``use`` below it is idleness. Default: the percentage of the fleet's ``IdlePolicy``.
         agent_section: key of the agent's configuration under which the agent itself reads the accelerators.
             Default: the agent cannot; the node program reads them and sends the figures by StatsD.
-        metric_prefix: stands before a measurement's name when it is published.
+        metric_prefix: stands before a measurement's name when it is published. Default: the node program's.
         driver_probe: shell command that lists the accelerators, and succeeds only once the driver answers.
         devices_per_accelerator: how many devices the operating system shows for one of the catalog's. Default: 1.
         images: public SSM parameters with the id of an AWS image that brings driver and tool, by operating system;
@@ -75,7 +76,7 @@ class AcceleratorKind:
     power: str | None = None
     idle_below: float | None = None
     agent_section: str | None = None
-    metric_prefix: str
+    metric_prefix: str = MEASUREMENT_PREFIX
     driver_probe: str
     devices_per_accelerator: int = 1
     images: Mapping[str, str] = field(default_factory=dict)

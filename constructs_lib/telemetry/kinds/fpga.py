@@ -11,19 +11,15 @@
 
 from __future__ import annotations
 
-from constructs_lib.node.names import MEASUREMENT_PREFIX, POWER, TRANSFERS
-from constructs_lib.telemetry.kinds.description import AcceleratorKind, Measurement
+from constructs_lib.telemetry.kinds.description import AcceleratorKind
+from constructs_lib.telemetry.kinds.node_figures import POWER, TRANSFERS
 
 KIND = AcceleratorKind(
     name="fpga",
     title="FPGA",
-    metric_prefix=MEASUREMENT_PREFIX,
-    use=TRANSFERS,
-    power=POWER,
+    use=TRANSFERS.name,
+    power=POWER.name,
     idle_below=1.0,
-    measurements=(
-        Measurement(TRANSFERS, "transfers", standard=True),
-        Measurement(POWER, "W", maximum=5000, standard=True),
-    ),
+    measurements=(TRANSFERS, POWER),
     driver_probe="fpga-describe-local-image-slots",
 )

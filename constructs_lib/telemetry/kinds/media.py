@@ -10,15 +10,14 @@
 
 from __future__ import annotations
 
-from constructs_lib.node.names import MEASUREMENT_PREFIX, UTILIZATION
-from constructs_lib.telemetry.kinds.description import AcceleratorKind, Measurement
+from constructs_lib.telemetry.kinds.description import AcceleratorKind
+from constructs_lib.telemetry.kinds.node_figures import UTILIZATION
 
 KIND = AcceleratorKind(
     name="media",
     title="Alveo U30 media accelerator",
-    metric_prefix=MEASUREMENT_PREFIX,
-    use=UTILIZATION,
-    measurements=(Measurement(UTILIZATION, "%", maximum=100, standard=True),),
+    use=UTILIZATION.name,
+    measurements=(UTILIZATION,),
     driver_probe="/opt/xilinx/xrt/bin/xbutil examine",
     devices_per_accelerator=2,
 )

@@ -12,19 +12,15 @@
 
 from __future__ import annotations
 
-from constructs_lib.node.names import MEASUREMENT_PREFIX, MEMORY_USED, UTILIZATION
-from constructs_lib.telemetry.kinds.description import AcceleratorKind, Measurement
+from constructs_lib.telemetry.kinds.description import AcceleratorKind
+from constructs_lib.telemetry.kinds.node_figures import MEMORY_USED, UTILIZATION
 
 KIND = AcceleratorKind(
     name="neuron",
     title="AWS Neuron device",
-    metric_prefix=MEASUREMENT_PREFIX,
-    use=UTILIZATION,
-    memory=MEMORY_USED,
-    measurements=(
-        Measurement(UTILIZATION, "%", maximum=100, standard=True),
-        Measurement(MEMORY_USED, "MiB", standard=True),
-    ),
+    use=UTILIZATION.name,
+    memory=MEMORY_USED.name,
+    measurements=(UTILIZATION, MEMORY_USED),
     # The devices exist once the driver has found them; `neuron-ls` fails where there is none.
     driver_probe="/opt/aws/neuron/bin/neuron-ls",
     images={

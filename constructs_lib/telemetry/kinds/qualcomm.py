@@ -10,21 +10,15 @@
 
 from __future__ import annotations
 
-from constructs_lib.node.names import MEASUREMENT_PREFIX, MEMORY_USED, POWER, TEMPERATURE, UTILIZATION
-from constructs_lib.telemetry.kinds.description import AcceleratorKind, Measurement
+from constructs_lib.telemetry.kinds.description import AcceleratorKind
+from constructs_lib.telemetry.kinds.node_figures import MEMORY_USED, POWER, TEMPERATURE, UTILIZATION
 
 KIND = AcceleratorKind(
     name="qualcomm",
     title="Qualcomm AI 100",
-    metric_prefix=MEASUREMENT_PREFIX,
-    use=UTILIZATION,
-    memory=MEMORY_USED,
-    power=POWER,
-    measurements=(
-        Measurement(UTILIZATION, "%", maximum=100, standard=True),
-        Measurement(MEMORY_USED, "MiB", standard=True),
-        Measurement(POWER, "W", maximum=5000, standard=True),
-        Measurement(TEMPERATURE, "°C", minimum=-50, maximum=200, standard=True),
-    ),
+    use=UTILIZATION.name,
+    memory=MEMORY_USED.name,
+    power=POWER.name,
+    measurements=(UTILIZATION, MEMORY_USED, POWER, TEMPERATURE),
     driver_probe="/opt/qti-aic/tools/qaic-util -q",
 )
