@@ -75,29 +75,26 @@ def test_case_80_all_spot_in_one_pool(
     assert ours(test_stack) == expected
 
 
-def test_case_21_isolated_subnets_need_endpoints() -> None:
-    test_stack = stack()
-    network = ec2.Vpc.from_vpc_attributes(
-        test_stack,
+def isolated(scope: Stack) -> ec2.IVpc:
+    """A VPC without a way to the internet."""
+    return ec2.Vpc.from_vpc_attributes(
+        scope,
         "Vpc",
         vpc_id="vpc-0123456789abcdef0",
         availability_zones=["us-east-1a", "us-east-1b"],
         isolated_subnet_ids=["subnet-0123456789abcde00", "subnet-0123456789abcde01"],
     )
-    fleet(test_stack, vpc=network, min_capacity=1)
+
+
+def test_case_21_isolated_subnets_need_endpoints() -> None:
+    test_stack = stack()
+    fleet(test_stack, vpc=isolated(test_stack), min_capacity=1)
     assert ours(test_stack) == [ISOLATED]
 
 
 def test_case_21_log_files_need_an_endpoint_more() -> None:
     test_stack = stack()
-    network = ec2.Vpc.from_vpc_attributes(
-        test_stack,
-        "Vpc",
-        vpc_id="vpc-0123456789abcdef0",
-        availability_zones=["us-east-1a"],
-        isolated_subnet_ids=["subnet-0123456789abcde00"],
-    )
-    fleet(test_stack, vpc=network, min_capacity=1, telemetry=Telemetry(logs=FleetLogs()))
+    fleet(test_stack, vpc=isolated(test_stack), min_capacity=1, telemetry=Telemetry(logs=FleetLogs()))
     (warning,) = ours(test_stack)
     assert "s3 (gateway), logs, and those" in warning
 
