@@ -196,7 +196,8 @@ def _delete(parameters: Parameters) -> str:
             code="ResourceInUse",
         )
     for member in list(group["Instances"]):
-        capacity.terminate(group, member)
+        # A forced delete waits for no hook.
+        capacity.end(group, member)
     service._delete_asg(parameters)
     return ""
 
@@ -211,7 +212,7 @@ def _describe(parameters: Parameters) -> str:
 
 
 def _described(group: capacity.Group, with_instances: bool) -> dict[str, Any]:
-    hidden = {"LaunchedSoFar", "Status", "LaunchConfigurationName", "ServiceLinkedRoleARN"}
+    hidden = {"LaunchedSoFar", "LifecycleHooks", "Status", "LaunchConfigurationName", "ServiceLinkedRoleARN"}
     shown = {key: value for key, value in group.items() if key not in hidden and value not in ("", {}, None)}
     shown["SuspendedProcesses"] = [
         {"ProcessName": process, "SuspensionReason": "User suspended"}
@@ -230,6 +231,51 @@ def _describe_instances(parameters: Parameters) -> str:
         if not wanted or member["InstanceId"] in wanted
     ]
     return f"<AutoScalingInstances>{service._member_xml(members)}</AutoScalingInstances>"
+
+
+def _complete(parameters: Parameters) -> str:
+    group = _group(parameters)
+    instance_id, name = (service._p(parameters, key) for key in ("InstanceId", "LifecycleHookName"))
+    waiting = [m for m in group["Instances"] if m["LifecycleState"] == capacity.WAITING]
+    for member in waiting:
+        if member["InstanceId"] == instance_id and name in group["LifecycleHooks"]:
+            capacity.end(group, member)
+            return ""
+    raise _Refused(f"No active Lifecycle Action found with instance ID {instance_id}")
+
+
+def _describe_hooks(parameters: Parameters) -> str:
+    group = _group(parameters)
+    wanted = service._parse_member_list(parameters, "LifecycleHookNames")
+    hooks = [
+        {
+            "LifecycleHookName": name,
+            "AutoScalingGroupName": group["AutoScalingGroupName"],
+            "LifecycleTransition": hook["LifecycleTransition"],
+            "HeartbeatTimeout": int(hook.get("HeartbeatTimeout", 3600)),
+            "DefaultResult": hook.get("DefaultResult", "ABANDON"),
+        }
+        for name, hook in group["LifecycleHooks"].items()
+        if not wanted or name in wanted
+    ]
+    return f"<LifecycleHooks>{service._member_xml(hooks)}</LifecycleHooks>"
+
+
+def _delete_hook(parameters: Parameters) -> str:
+    """Delete a hook. What waits for it is completed first, and goes on."""
+    group = _group(parameters)
+    name = service._p(parameters, "LifecycleHookName")
+    if group["LifecycleHooks"].pop(name, None) is None:
+        raise _Refused(f"Lifecycle hook {name} does not exist")
+    for member in [m for m in group["Instances"] if m["LifecycleState"] == capacity.WAITING]:
+        capacity.end(group, member)
+    return ""
+
+
+def _describe_refreshes(parameters: Parameters) -> str:
+    """No instance refresh ever runs here."""
+    _group(parameters)
+    return "<InstanceRefreshes></InstanceRefreshes>"
 
 
 _CALLS: dict[str, tuple[Callable[[Parameters], str], frozenset[str]]] = {
@@ -252,5 +298,12 @@ _CALLS: dict[str, tuple[Callable[[Parameters], str], frozenset[str]]] = {
     ),
     "DeleteAutoScalingGroup": (_delete, frozenset({"AutoScalingGroupName", "ForceDelete"})),
     "DescribeAutoScalingGroups": (_describe, frozenset({"AutoScalingGroupNames", "IncludeInstances", "MaxRecords"})),
+    "CompleteLifecycleAction": (
+        _complete,
+        frozenset({"AutoScalingGroupName", "LifecycleHookName", "InstanceId", "LifecycleActionResult"}),
+    ),
+    "DescribeLifecycleHooks": (_describe_hooks, frozenset({"AutoScalingGroupName", "LifecycleHookNames"})),
+    "DeleteLifecycleHook": (_delete_hook, frozenset({"AutoScalingGroupName", "LifecycleHookName"})),
+    "DescribeInstanceRefreshes": (_describe_refreshes, frozenset({"AutoScalingGroupName", "MaxRecords"})),
     "DescribeAutoScalingInstances": (_describe_instances, frozenset({"InstanceIds", "MaxRecords"})),
 }

@@ -13,17 +13,22 @@ from demo.gaps import volumes
 Group = dict[str, Any]
 Member = dict[str, Any]
 
+IN_SERVICE = "InService"
+WAITING = "Terminating:Wait"
+
 
 def reconcile(group: Group) -> None:
     """Launch or terminate until the members match the desired capacity.
 
     A member that is protected from scale-in is never taken: the surplus stays until the protection is gone.
-    A suspended ``Launch`` or ``Terminate`` process stops the corresponding half.
+    A suspended ``Launch`` or ``Terminate`` process stops the corresponding half. Who waits for a termination hook does
+    not count any more.
     """
     suspended = group.get("SuspendedProcesses", [])
-    surplus = len(group["Instances"]) - group["DesiredCapacity"]
+    present = [member for member in group["Instances"] if member["LifecycleState"] == IN_SERVICE]
+    surplus = len(present) - group["DesiredCapacity"]
     if surplus > 0 and "Terminate" not in suspended:
-        for member in [m for m in group["Instances"] if not m["ProtectedFromScaleIn"]][:surplus]:
+        for member in [m for m in present if not m["ProtectedFromScaleIn"]][:surplus]:
             terminate(group, member)
     if surplus < 0 and "Launch" not in suspended:
         for _ in range(-surplus):
@@ -31,7 +36,26 @@ def reconcile(group: Group) -> None:
 
 
 def terminate(group: Group, member: Member) -> None:
-    """End one member whatever its protection says, with the volumes that are deleted on termination."""
+    """End one member whatever its protection says; with a termination hook it waits until somebody completes that.
+
+    The time of a hook does not run out here: nothing happens unless it is told to.
+    """
+    if group.get("LifecycleHooks") and member["LifecycleState"] == IN_SERVICE:
+        member["LifecycleState"] = WAITING
+    elif member["LifecycleState"] == IN_SERVICE:
+        end(group, member)
+
+
+def lose(group: Group, member: Member) -> None:
+    """Notice that a member's machine is gone. A hook still makes the group wait for an answer (SR-8)."""
+    if group.get("LifecycleHooks"):
+        member["LifecycleState"] = WAITING
+    else:
+        group["Instances"].remove(member)
+
+
+def end(group: Group, member: Member) -> None:
+    """End one member for good, with the volumes that are deleted on termination."""
     group["Instances"].remove(member)
     ec2._terminate_instances({"InstanceId.1": member["InstanceId"]})
     volumes.release(member["InstanceId"])
@@ -112,7 +136,7 @@ def _member(group: Group, instance: dict[str, Any], template: dict[str, Any], sp
         "InstanceId": instance["InstanceId"],
         "InstanceType": instance["InstanceType"],
         "AvailabilityZone": instance["Placement"]["AvailabilityZone"] or f"{get_region()}a",
-        "LifecycleState": "InService",
+        "LifecycleState": IN_SERVICE,
         "HealthStatus": "Healthy",
         "ProtectedFromScaleIn": group["NewInstancesProtectedFromScaleIn"],
         "LaunchTemplate": {

@@ -51,6 +51,6 @@ def _terminate_instances(parameters: Parameters) -> Response:
         found = capacity.member_of(instance_id)
         if found:
             group, member = found
-            group["Instances"].remove(member)
+            capacity.lose(group, member)
             capacity.reconcile(group)
     return response

@@ -22,7 +22,9 @@ GROUP_PROPERTIES = frozenset(
         "DesiredCapacity",
         "HealthCheckGracePeriod",
         "HealthCheckType",
+        "InstanceMaintenancePolicy",
         "LaunchTemplate",
+        "LifecycleHookSpecificationList",
         "MaxSize",
         "MetricsCollection",
         "MinSize",
@@ -81,19 +83,19 @@ def _group_updated(
 def _group_deleted(name: str, properties: Properties) -> None:
     """Set the size to zero and wait, as CloudFormation does; never force.
 
-    AWS waits about an hour for members that are protected from scale-in before the delete fails. Nothing can
-    change here while the engine waits, so the failure comes at once.
+    AWS waits about an hour for members that are protected from scale-in, or that a hook holds, before the delete fails.
+    Nothing can change here while the engine waits, so the failure comes at once.
     """
     group = service._asgs.get(name)
     if group is None:
         return
     group.update({"MinSize": 0, "MaxSize": 0, "DesiredCapacity": 0})
     capacity.reconcile(group)
-    left = [member["InstanceId"] for member in group["Instances"]]
+    left = [f"{member['InstanceId']} ({member['LifecycleState']})" for member in group["Instances"]]
     if left:
         raise RuntimeError(
             f"Group did not stabilize. {{current/minSize/maxSize/desiredCapacity group size = {len(left)}/0/0/0}}. "
-            f"Still there, protected from scale-in: {', '.join(left)}"
+            f"Still there, protected from scale-in or held by a lifecycle hook: {', '.join(left)}"
         )
     _delete_group(name, properties)
 
@@ -115,6 +117,8 @@ def _complete(group: capacity.Group, properties: Properties) -> None:
         for collection in properties.get("MetricsCollection", [])
         for metric in collection.get("Metrics", _GROUP_METRICS)
     ]
+    group["LifecycleHooks"] = _termination_hooks(properties.get("LifecycleHookSpecificationList", []))
+    group["InstanceMaintenancePolicy"] = properties.get("InstanceMaintenancePolicy")
     if "DefaultInstanceWarmup" in properties:
         group["DefaultInstanceWarmup"] = int(properties["DefaultInstanceWarmup"])
     subnets = [ec2._subnets[subnet] for subnet in group["VPCZoneIdentifier"].split(",")]
@@ -124,6 +128,17 @@ def _complete(group: capacity.Group, properties: Properties) -> None:
     for tag in group["Tags"]:
         tag["PropagateAtLaunch"] = tag["PropagateAtLaunch"] or tag["Key"] not in own
     capacity.reconcile(group)
+
+
+def _termination_hooks(specifications: list[Properties]) -> dict[str, Properties]:
+    """The hooks by name. Those of a launch are refused: nobody could complete one here."""
+    for specification in specifications:
+        if specification["LifecycleTransition"] != "autoscaling:EC2_INSTANCE_TERMINATING":
+            transition = specification["LifecycleTransition"]
+            raise ValueError(
+                f"AWS::AutoScaling::AutoScalingGroup: the demo's emulator does not model hooks on {transition}"
+            )
+    return {specification["LifecycleHookName"]: specification for specification in specifications}
 
 
 def _alarm(name: str, properties: Properties) -> dict[str, Any]:

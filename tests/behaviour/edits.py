@@ -26,6 +26,14 @@ def unprotected(template: Mapping[str, Any]) -> Body:
     return with_group(template, NewInstancesProtectedFromScaleIn=False)
 
 
+def without_termination_hook(template: Mapping[str, Any]) -> Body:
+    """Return the template without the hook in which instances drain."""
+    body = copy.deepcopy(dict(template))
+    name, _ = Template(body).group()
+    del body["Resources"][name]["Properties"]["LifecycleHookSpecificationList"]
+    return body
+
+
 def with_rolling_update(template: Mapping[str, Any]) -> Body:
     """Return the template with an update policy that replaces instances."""
     body = copy.deepcopy(dict(template))
@@ -39,6 +47,15 @@ def with_setting(template: Mapping[str, Any], package: str, **variables: str) ->
     body = copy.deepcopy(dict(template))
     function = Template(body).function(package).id
     body["Resources"][function]["Properties"]["Environment"]["Variables"].update(variables)
+    return body
+
+
+def without_setting(template: Mapping[str, Any], package: str, *variables: str) -> Body:
+    """Return the template with environment variables of one handler taken away."""
+    body = copy.deepcopy(dict(template))
+    function = Template(body).function(package).id
+    for variable in variables:
+        del body["Resources"][function]["Properties"]["Environment"]["Variables"][variable]
     return body
 
 

@@ -85,6 +85,15 @@ class Fleet:
         activity: dict[str, Any] = answer["Activity"]
         return activity
 
+    def complete(self, instance_id: str, hook: str) -> None:
+        """Complete the hook that an instance waits for."""
+        self.autoscaling.complete_lifecycle_action(
+            AutoScalingGroupName=self.name,
+            LifecycleHookName=hook,
+            InstanceId=instance_id,
+            LifecycleActionResult="CONTINUE",
+        )
+
 
 def _template(emulator: Emulator, group: dict[str, Any]) -> dict[str, Any]:
     subnets = emulator.client("ec2").describe_subnets()["Subnets"]

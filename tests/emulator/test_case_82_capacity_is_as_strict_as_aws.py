@@ -152,7 +152,7 @@ def test_case_82_what_is_not_modelled_is_refused(emulator: Emulator, fleet: Flee
     with pytest.raises(ClientError, match="does not model DefaultCooldown"):
         fleet.resize(DefaultCooldown=1)
     with pytest.raises(WaiterError):
-        Fleet.deploy(emulator, "unknown-property", LifecycleHookSpecificationList=[])
+        Fleet.deploy(emulator, "unknown-property", DesiredCapacityType="units")
     (stack,) = emulator.client("cloudformation").describe_stacks(StackName="unknown-property")["Stacks"]
     assert stack["StackStatus"] == "ROLLBACK_COMPLETE"
 
@@ -180,3 +180,68 @@ def test_case_04_a_stack_with_unprotected_members_is_deleted(emulator: Emulator,
     cloudformation.delete_stack(StackName=fleet.stack)
     cloudformation.get_waiter("stack_delete_complete").wait(StackName=fleet.stack, WaiterConfig=WAITER)
     assert fleet.running() == []
+
+
+DRAIN = {
+    "LifecycleHookName": "Drain",
+    "LifecycleTransition": "autoscaling:EC2_INSTANCE_TERMINATING",
+    "HeartbeatTimeout": 360,
+    "DefaultResult": "CONTINUE",
+}
+
+
+def _with_hook(emulator: Emulator, stack: str) -> Fleet:
+    return Fleet.deploy(emulator, stack, LifecycleHookSpecificationList=[DRAIN])
+
+
+def _states(fleet: Fleet) -> dict[str, str]:
+    return {member["InstanceId"]: member["LifecycleState"] for member in fleet.group()["Instances"]}
+
+
+def test_case_82_a_termination_hook_holds_a_member_that_runs_on(emulator: Emulator) -> None:
+    fleet = _with_hook(emulator, "hook-holds")
+    first, second = fleet.grow(2)
+    fleet.terminate(first, decrement=True)
+    assert _states(fleet) == {first: "Terminating:Wait", second: "InService"}
+    assert first in [instance["InstanceId"] for instance in fleet.running()], "it bills while it waits"
+    assert fleet.group()["DesiredCapacity"] == 1
+
+    for instance_id, name in ((second, "Drain"), (first, "Other")):
+        with pytest.raises(ClientError, match="No active Lifecycle Action"):
+            fleet.complete(instance_id, name)
+    fleet.complete(first, "Drain")
+    assert _states(fleet) == {second: "InService"}
+    with pytest.raises(ClientError, match="No active Lifecycle Action"):
+        fleet.complete(first, "Drain")
+
+
+def test_case_82_a_member_that_waits_is_replaced_if_the_desired_capacity_stays(emulator: Emulator) -> None:
+    fleet = _with_hook(emulator, "hook-replaces")
+    (first,) = fleet.grow(1)
+    fleet.terminate(first, decrement=False)
+    assert sorted(_states(fleet).values()) == ["InService", "Terminating:Wait"]
+
+
+def test_case_82_a_deleted_hook_lets_go_of_who_waits(emulator: Emulator) -> None:
+    fleet = _with_hook(emulator, "hook-deleted")
+    (first,) = fleet.grow(1)
+    fleet.terminate(first, decrement=True)
+    hooks = fleet.autoscaling.describe_lifecycle_hooks(AutoScalingGroupName=fleet.name)["LifecycleHooks"]
+    assert [(hook["LifecycleHookName"], hook["HeartbeatTimeout"]) for hook in hooks] == [("Drain", 360)]
+    fleet.autoscaling.delete_lifecycle_hook(AutoScalingGroupName=fleet.name, LifecycleHookName="Drain")
+    assert _states(fleet) == {}
+
+
+def test_case_82_a_hook_holds_a_member_whose_machine_is_gone(emulator: Emulator) -> None:
+    fleet = _with_hook(emulator, "hook-of-the-dead")
+    (first,) = fleet.grow(1)
+    emulator.client("ec2").terminate_instances(InstanceIds=[first])
+    states = _states(fleet)
+    assert states.pop(first) == "Terminating:Wait"
+    assert list(states.values()) == ["InService"]
+
+
+def test_case_82_a_launch_hook_is_refused(emulator: Emulator) -> None:
+    launching = {**DRAIN, "LifecycleTransition": "autoscaling:EC2_INSTANCE_LAUNCHING"}
+    with pytest.raises(WaiterError):
+        Fleet.deploy(emulator, "launch-hook", LifecycleHookSpecificationList=[launching])

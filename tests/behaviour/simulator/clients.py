@@ -13,7 +13,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from tests.behaviour.simulator.group import Group, Instance, Refused
+from tests.behaviour.simulator.group import Activity, Group, Instance, Refused
 from tests.behaviour.simulator.load import Load
 from tests.behaviour.simulator.metrics import MetricStore
 from tests.behaviour.simulator.work_queue import WorkQueue
@@ -31,9 +31,13 @@ class Account:
     store: MetricStore
     queue: WorkQueue
     load: Callable[[Instance, int], Load]
+    parameters: dict[str, str] = field(default_factory=dict)
     now: int = 0
     stack_status: str = "CREATE_COMPLETE"
     calls: list[tuple[int, str, Answer]] = field(default_factory=list)
+    versions: dict[str, int] = field(default_factory=dict)
+    told: list[tuple[int, str]] = field(default_factory=list)
+    """What functions published to a topic, and when."""
 
     def client(self, service: str, allows: Callable[[str], bool]) -> Client:
         """Return a client for one service, limited to what ``allows`` says of an IAM action."""
@@ -81,6 +85,29 @@ class Account:
         self.group.suspended.update(request["ScalingProcesses"])
         return {}
 
+    def autoscaling_resume_processes(self, request: Answer) -> Answer:
+        self.group.suspended.difference_update(request["ScalingProcesses"])
+        return {}
+
+    def autoscaling_complete_lifecycle_action(self, request: Answer) -> Answer:
+        self.group.complete(request["InstanceId"], request["LifecycleHookName"])
+        return {}
+
+    def autoscaling_describe_lifecycle_hooks(self, request: Answer) -> Answer:
+        named = self.group.hooks.items()
+        return {"LifecycleHooks": [{"LifecycleHookName": name, "HeartbeatTimeout": each} for name, each in named]}
+
+    def autoscaling_delete_lifecycle_hook(self, request: Answer) -> Answer:
+        self.group.delete_hook(request["LifecycleHookName"])
+        return {}
+
+    def autoscaling_describe_instance_refreshes(self, request: Answer) -> Answer:
+        return {"InstanceRefreshes": []}
+
+    def autoscaling_describe_scaling_activities(self, request: Answer) -> Answer:
+        newest_first = self.group.activities[::-1][: request.get("MaxRecords", 100)]
+        return {"Activities": [_activity(each, self.group.name) for each in newest_first]}
+
     def autoscaling_terminate_instance_in_auto_scaling_group(self, request: Answer) -> Answer:
         self.group.terminate(request["InstanceId"], decrement=request["ShouldDecrementDesiredCapacity"])
         return {"Activity": {"ActivityId": request["InstanceId"], "StatusCode": "InProgress", "Progress": 0}}
@@ -95,6 +122,19 @@ class Account:
             and all(_property(instance, name) in values for name, values in filters)
         ]
         return {"Reservations": [{"Instances": [machine]} for machine in found]}
+
+    def ec2_create_tags(self, request: Answer) -> Answer:
+        for instance in self.group.everyone:
+            if instance.id in request["Resources"]:
+                instance.tags.update({tag["Key"]: tag["Value"] for tag in request["Tags"]})
+        return {}
+
+    def ec2_delete_tags(self, request: Answer) -> Answer:
+        for instance in self.group.everyone:
+            if instance.id in request["Resources"]:
+                for tag in request["Tags"]:
+                    instance.tags.pop(tag["Key"], None)
+        return {}
 
     def ec2_terminate_instances(self, request: Answer) -> Answer:
         for instance_id in request["InstanceIds"]:
@@ -133,6 +173,20 @@ class Account:
         if request["QueueUrl"] != self.queue.name:
             raise Refused(f"no queue {request['QueueUrl']}")
         return {"Attributes": self.queue.attributes(self.now)}
+
+    def ssm_get_parameter(self, request: Answer) -> Answer:
+        name = request["Name"]
+        return {"Parameter": {"Name": name, "Value": self.parameters[name], "Version": self.versions.get(name, 1)}}
+
+    def ssm_put_parameter(self, request: Answer) -> Answer:
+        name = request["Name"]
+        self.parameters[name] = request["Value"]
+        self.versions[name] = self.versions.get(name, 1) + 1
+        return {"Version": self.versions[name]}
+
+    def sns_publish(self, request: Answer) -> Answer:
+        self.told.append((self.now, request["Message"]))
+        return {"MessageId": str(len(self.told))}
 
     def ssm_describe_sessions(self, request: Answer) -> Answer:
         targets = [f["value"] for f in request.get("Filters", ()) if f["key"] == "Target"]
@@ -195,12 +249,7 @@ def seconds(value: datetime | float) -> int:
     return int(stamp) - EPOCH
 
 
-_STATES = {
-    "Pending": "running",
-    "InService": "running",
-    "Terminating": "shutting-down",
-    "Terminated": "terminated",
-}
+_STATES = {"Terminating": "shutting-down", "Terminated": "terminated"}
 EPOCH = 1_767_225_600  # 2026-01-01T00:00:00Z, a multiple of every period
 
 
@@ -215,10 +264,28 @@ def _member(instance: Instance) -> Answer:
     }
 
 
+def _activity(activity: Activity, group_name: str) -> Answer:
+    return {
+        "ActivityId": str(activity.id),
+        "AutoScalingGroupName": group_name,
+        "Description": activity.description,
+        "Cause": f"At {moment(activity.started).isoformat()} {activity.cause}.",
+        "StartTime": moment(activity.started),
+        "StatusCode": activity.status,
+        "Progress": 100,
+        **({} if activity.ended is None else {"EndTime": moment(activity.ended)}),
+        **({"StatusMessage": activity.message} if activity.message else {}),
+    }
+
+
+def _machine_state(instance: Instance) -> str:
+    return _STATES.get(instance.state, "running") if instance.runs else _STATES.get(instance.state, "terminated")
+
+
 def _property(instance: Instance, name: str) -> str | None:
     if name.startswith("tag:"):
         return instance.tags.get(name.removeprefix("tag:"))
-    known = {"instance-id": instance.id, "instance-state-name": _STATES[instance.state]}
+    known = {"instance-id": instance.id, "instance-state-name": _machine_state(instance)}
     if name not in known:
         raise Refused(f"filter {name} is not simulated")
     return known[name]
@@ -228,6 +295,6 @@ def _machine(instance: Instance) -> Answer:
     return {
         "InstanceId": instance.id,
         "LaunchTime": moment(instance.launched),
-        "State": {"Name": _STATES[instance.state]},
+        "State": {"Name": _machine_state(instance)},
         "Tags": [{"Key": key, "Value": value} for key, value in instance.tags.items()],
     }

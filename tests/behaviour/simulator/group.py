@@ -8,6 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 
+_RETRY_SECONDS = 300
+_LAUNCH = "an instance was started in response to a difference between desired and actual capacity"
+
+
 class Refused(Exception):
     """The group's API refuses a call (the API's ValidationError)."""
 
@@ -22,9 +26,12 @@ class Instance:
     protected: bool
     state: str = "Pending"
     in_service_since: int | None = None
+    waits_until: int | None = None
     leaves_at: int | None = None
     ended: int | None = None
     healthy: bool = True
+    runs: bool = True
+    """Whether the machine runs; a member can outlive it, while a hook waits for an answer."""
     tags: dict[str, str] = field(default_factory=dict)
 
 
@@ -38,11 +45,26 @@ class Ending:
     busy: bool
 
 
+@dataclass(frozen=True)
+class Activity:
+    """One entry of the activity history; `ended` is None while it goes on."""
+
+    id: int
+    description: str
+    cause: str
+    started: int
+    ended: int | None
+    status: str
+    message: str = ""
+
+
 class Group:
     """Sizes, members and the platform's own reasons to end some.
 
     Scale-in, rebalancing and a size cut take the busiest unprotected instance first. ``capacity`` limits how many
-    instances the cloud can give; ``boot_seconds`` pass between launch and InService.
+    instances the cloud can give, and ``no_capacity`` is what it says when there are no more; ``boot_seconds`` pass
+    between launch and InService. A termination hook holds an instance until somebody completes it or its time is up
+    (SR-8); it bills all the while, and works on. ``cut_off`` are the endings that stopped an instance at work.
     """
 
     def __init__(
@@ -59,12 +81,15 @@ class Group:
         self.minimum = int(properties["MinSize"])
         self.maximum = int(properties["MaxSize"])
         self.desired = int(properties.get("DesiredCapacity", self.minimum))
-        self._leaving_seconds = 60 + _drain_seconds(properties.get("LifecycleHookSpecificationList", ()))
+        self.hooks = _termination_hooks(properties.get("LifecycleHookSpecificationList", ()))
         self.protects_new = bool(properties.get("NewInstancesProtectedFromScaleIn", False))
         self.suspended: set[str] = set()
         self.capacity: int | None = None
+        self.no_capacity = "We currently do not have sufficient g6.xlarge capacity (InsufficientInstanceCapacity)."
         self.everyone: list[Instance] = []
         self.endings: list[Ending] = []
+        self.cut_off: list[Ending] = []
+        self.activities: list[Activity] = []
         self.desired_history: list[tuple[int, int]] = []
         self._properties = dict(properties)
         self._boot_seconds = boot_seconds
@@ -88,6 +113,16 @@ class Group:
     def in_service(self) -> list[Instance]:
         """Return what can work."""
         return [i for i in self.everyone if i.state == "InService"]
+
+    @property
+    def draining(self) -> list[Instance]:
+        """Return those that a termination hook holds while their machine runs."""
+        return [i for i in self.everyone if i.state == "Terminating:Wait" and i.runs]
+
+    @property
+    def at_work(self) -> list[Instance]:
+        """Return every instance on which programs run that it came into service with."""
+        return self.in_service + self.draining
 
     def member(self, instance_id: str) -> Instance:
         """Return a member that still bills; raise Refused for anything else."""
@@ -132,9 +167,26 @@ class Group:
         self.desired -= int(decrement)
         self._end(instance, "released")
 
+    def complete(self, instance_id: str, hook: str) -> None:
+        """Complete the termination hook that an instance waits for."""
+        instance = self.member(instance_id)
+        if hook not in self.hooks or instance.state != "Terminating:Wait":
+            raise Refused(f"No active Lifecycle Action found with instance ID {instance_id}")
+        self._leave(instance)
+
+    def delete_hook(self, hook: str) -> None:
+        """Delete a hook; what waits for it goes on."""
+        if self.hooks.pop(hook, None) is None:
+            raise Refused(f"Lifecycle hook {hook} not found")
+        for instance in [each for each in self.members if each.state == "Terminating:Wait"]:
+            self._leave(instance)
+
     def lose(self, instance_id: str, cause: str) -> None:
-        """Take a member away from outside: Spot, a person, a crash."""
-        self._end(self.member(instance_id), cause)
+        """Take a member away from outside: Spot, a person, a crash. Its machine is gone at once, hook or not."""
+        instance = self.member(instance_id)
+        if instance.state in ("InService", "Terminating:Wait") and self._busy(instance, self._now) > 0:
+            self.cut_off.append(Ending(instance_id, self._now, cause, busy=True))
+        self._end(instance, cause, runs=False)
 
     def update(self, properties: Mapping[str, Any], update_policy: Mapping[str, Any] | None) -> None:
         """Apply a stack update (SR-7): sizes are clamped, a rolling policy replaces every member."""
@@ -155,20 +207,32 @@ class Group:
         """Move everything on to ``now`` and bring the number of members to the desired capacity."""
         self._now = now
         for instance in self.members:
-            if instance.leaves_at is not None and instance.leaves_at <= now:
-                instance.state, instance.ended = "Terminated", now
-            elif instance.state == "Pending" and now - instance.launched >= self._boot_seconds:
-                instance.state, instance.in_service_since = "InService", now
+            self._move_on(instance)
         for instance in self.in_service:
             if not instance.healthy:
                 self._end(instance, "unhealthy")
         if "Launch" not in self.suspended:
-            while len(self.alive) < self.desired and self._has_capacity():
-                self._launch(self._thinnest())
+            self._fill()
         self._rebalance()
         self._scale_in()
         if not self.desired_history or self.desired_history[-1][1] != self.desired:
             self.desired_history.append((now, self.desired))
+
+    def _move_on(self, instance: Instance) -> None:
+        if instance.waits_until is not None and instance.waits_until <= self._now:
+            self._leave(instance)
+        if instance.leaves_at is not None and instance.leaves_at <= self._now:
+            instance.state, instance.ended = "Terminated", self._now
+            self._note(f"Terminating EC2 instance: {instance.id}", _cause(self._ending(instance)), "Successful")
+        elif instance.state == "Pending" and self._now - instance.launched >= self._boot_seconds:
+            instance.state, instance.in_service_since = "InService", self._now
+            self._note(f"Launching a new EC2 instance: {instance.id}", _LAUNCH, "Successful", instance.launched)
+
+    def _fill(self) -> None:
+        while len(self.alive) < self.desired and self._has_capacity():
+            self._launch(self._thinnest())
+        if len(self.alive) < self.desired and self._now % _RETRY_SECONDS == 0:
+            self._note("Launching a new EC2 instance", _LAUNCH, "Failed", message=self.no_capacity)
 
     def _has_capacity(self) -> bool:
         return self.capacity is None or len(self.members) < self.capacity
@@ -216,15 +280,44 @@ class Group:
         for instance in open_to_it[:count]:
             self._end(instance, cause)
 
-    def _end(self, instance: Instance, cause: str) -> None:
-        if instance.state in ("Pending", "InService"):
-            busy = instance.state == "InService" and self._busy(instance, self._now) > 0
-            self.endings.append(Ending(instance.id, self._now, cause, busy))
-            instance.state, instance.leaves_at = "Terminating", self._now + self._leaving_seconds
+    def _end(self, instance: Instance, cause: str, *, runs: bool = True) -> None:
+        instance.runs = instance.runs and runs
+        if instance.state not in ("Pending", "InService"):
+            return
+        served = instance.state == "InService"
+        busy = served and self._busy(instance, self._now) > 0
+        self.endings.append(Ending(instance.id, self._now, cause, busy))
+        if self.hooks and served:
+            instance.state, instance.waits_until = "Terminating:Wait", self._now + sum(self.hooks.values())
+        else:
+            self._leave(instance)
+
+    def _leave(self, instance: Instance) -> None:
+        worked = instance.state in ("InService", "Terminating:Wait") and instance.runs
+        if worked and self._busy(instance, self._now) > 0:
+            self.cut_off.append(self._ending(instance))
+        instance.state, instance.waits_until, instance.runs = "Terminating", None, False
+        instance.leaves_at = self._now + 60
+
+    def _ending(self, instance: Instance) -> Ending:
+        return next(each for each in self.endings if each.id == instance.id)
+
+    def _note(self, description: str, cause: str, status: str, started: int | None = None, message: str = "") -> None:
+        began = self._now if started is None else started
+        self.activities.append(Activity(len(self.activities), description, cause, began, self._now, status, message))
 
 
-def _drain_seconds(hooks: Sequence[Mapping[str, Any]]) -> int:
-    """Return how long termination hooks that nobody completes hold an instance, which bills all the while (SR-8)."""
+def _cause(ending: Ending) -> str:
+    reasons = {
+        "released": "a user request",
+        "unhealthy": "an EC2 health check indicating it has been terminated or stopped",
+        "scale-in": "a difference between desired and actual capacity",
+    }
+    return f"an instance was taken out of service in response to {reasons.get(ending.cause, ending.cause)}"
+
+
+def _termination_hooks(hooks: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """Return the hooks by name, and for how long each holds an instance that nobody completes."""
     if any("LAUNCHING" in hook["LifecycleTransition"] for hook in hooks):
         raise ValueError("launch hooks are not simulated")
-    return sum(int(hook.get("HeartbeatTimeout", 3_600)) for hook in hooks)
+    return {hook["LifecycleHookName"]: int(hook.get("HeartbeatTimeout", 3_600)) for hook in hooks}

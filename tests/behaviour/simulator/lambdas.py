@@ -140,3 +140,26 @@ def schedule_event(rule: str, at: int) -> dict[str, Any]:
         "resources": [f"arn:aws:events:us-east-1:111122223333:rule/{rule}"],
         "detail": {},
     }
+
+
+def termination_event(group: str, instance_id: str, at: int) -> dict[str, Any]:
+    """Return what EventBridge sends when an instance begins to wait for a termination hook."""
+    return {
+        "version": "0",
+        "id": f"{instance_id}-{at}",
+        "detail-type": "EC2 Instance-terminate Lifecycle Action",
+        "source": "aws.autoscaling",
+        "account": "111122223333",
+        "time": moment(at).isoformat(),
+        "region": "us-east-1",
+        "resources": [f"arn:aws:autoscaling:us-east-1:111122223333:autoScalingGroup:1:autoScalingGroupName/{group}"],
+        "detail": {
+            "LifecycleActionToken": f"token-{instance_id}",
+            "AutoScalingGroupName": group,
+            "LifecycleHookName": "Drain",
+            "EC2InstanceId": instance_id,
+            "LifecycleTransition": "autoscaling:EC2_INSTANCE_TERMINATING",
+            "Origin": "AutoScalingGroup",
+            "Destination": "EC2",
+        },
+    }

@@ -15,7 +15,8 @@ class Load:
     fails or is missing. ``mig`` are the numbers of those in slices: the tool answers, and does not tell their use.
     ``driver`` False means that the driver has not answered while the instance booted. ``busy_marks`` and ``logins`` are
     None while the node program cannot count them; ``session`` is one through Session Manager, a login too.
-    ``node_program`` and ``agent`` False mean that they do not run; without the agent nothing at all is published.
+    ``node_program``, ``agent`` and ``drain_service`` False mean that they do not run; without the agent nothing at all
+    is published, without the drain service nobody on the instance completes a termination hook.
     """
 
     accelerators: Sequence[float | None] | None = (0.0,)
@@ -29,6 +30,7 @@ class Load:
     driver: bool = True
     node_program: bool = True
     agent: bool = True
+    drain_service: bool = True
     other: Mapping[str, float] = field(default_factory=dict)
 
     @property

@@ -47,6 +47,26 @@ class Schedule:
 
 
 @dataclass(frozen=True)
+class EventRule:
+    """An enabled rule on events, and the functions that it invokes."""
+
+    id: str
+    pattern: Mapping[str, Any]
+    functions: tuple[str, ...]
+
+    def matches(self, event: Mapping[str, Any]) -> bool:
+        """Return whether an event fits: each field of the pattern lists what it may be."""
+        return _fits(self.pattern, event)
+
+
+def _fits(pattern: Mapping[str, Any], part: Mapping[str, Any]) -> bool:
+    return all(
+        _fits(wanted, part.get(name, {})) if isinstance(wanted, Mapping) else part.get(name) in wanted
+        for name, wanted in pattern.items()
+    )
+
+
+@dataclass(frozen=True)
 class BootScript:
     """The user data of a fleet's instance: files that it writes, variables that it sets."""
 
@@ -184,6 +204,20 @@ class Template:
                 targets = tuple(target["Arn"].removesuffix(".Arn") for target in properties["Targets"])
                 found[name] = Schedule(name, _rate(properties["ScheduleExpression"]), targets)
         return found
+
+    def event_rules(self) -> dict[str, EventRule]:
+        """Return every enabled rule on events by logical id; one may have a schedule besides."""
+        found = {}
+        for name, properties in self.resources("AWS::Events::Rule").items():
+            if "EventPattern" in properties and properties.get("State", "ENABLED") == "ENABLED":
+                arns = [target["Arn"].removesuffix(".Arn") for target in properties["Targets"]]
+                functions = tuple(arn for arn in arns if arn in self.functions())
+                found[name] = EventRule(name, properties["EventPattern"], functions)
+        return found
+
+    def parameters(self) -> dict[str, str]:
+        """Return the values of the SSM parameters, by name."""
+        return {name: str(p["Value"]) for name, p in self.resources("AWS::SSM::Parameter").items()}
 
     def instance_tags(self) -> dict[str, str]:
         """Return the tags that the launch template puts on each instance."""

@@ -90,9 +90,10 @@ class Workers:
         """When the jobs in hand will be done."""
         return [end for running in self._running.values() for end in running]
 
-    def tick(self, now: int, in_service: Iterable[Instance]) -> None:
-        """Finish, lose and take messages."""
-        present = {instance.id for instance in in_service}
+    def tick(self, now: int, in_service: Iterable[Instance], draining: Iterable[Instance] = ()) -> None:
+        """Finish, lose and take messages. Who drains finishes what it has and takes nothing new."""
+        taking = {instance.id for instance in in_service}
+        present = taking | {instance.id for instance in draining}
         for identity in [i for i in self._running if i not in present]:
             abandoned = self._running.pop(identity)
             self.lost += len(abandoned)
@@ -102,7 +103,7 @@ class Workers:
             self.finished_at += [end for end in self._running.get(identity, []) if end <= now]
             self._running[identity] = running
         while self.queue.visible:
-            free = [identity for identity, running in self._running.items() if len(running) < self.at_once]
+            free = [each for each in sorted(taking) if len(self._running[each]) < self.at_once]
             if not free:
                 break
             self._running[self._dice.choice(free)].append(now + 60 * self.queue.visible.pop(0))

@@ -9,7 +9,7 @@ from typing import Any
 from tests.behaviour.simulator.alarms import Alarm, State
 from tests.behaviour.simulator.clients import EPOCH, Account
 from tests.behaviour.simulator.group import Ending, Group, Instance
-from tests.behaviour.simulator.lambdas import Outcome, alarm_event, invoke, schedule_event
+from tests.behaviour.simulator.lambdas import Outcome, alarm_event, invoke, schedule_event, termination_event
 from tests.behaviour.simulator.load import Load
 from tests.behaviour.simulator.machine import Image, Machine
 from tests.behaviour.simulator.metrics import MetricStore
@@ -68,7 +68,7 @@ class World:
         delays = self.conditions.delays
         self.store = MetricStore(LATE_BUT_USUAL if delays is None else delays)
         self.queue = workers.queue if workers else WorkQueue("Jobs")
-        self.account = Account(self.group, self.store, self.queue, self._load)
+        self.account = Account(self.group, self.store, self.queue, self._load, self.template.parameters())
         self.outcomes: list[Outcome] = []
         self.physical_ids: dict[str, str] = {}
         self.notifications: list[tuple[int, str, str]] = []
@@ -83,6 +83,7 @@ class World:
         self.alarms: dict[str, Alarm] = self.template.alarms()
         self.functions = self.template.functions()
         self.schedules = self.template.schedules()
+        self.event_rules = self.template.event_rules()
         self._image = Image(self.template)
         self._policies = PolicyRunner(self.template, self.group)
 
@@ -122,7 +123,7 @@ class World:
     @property
     def killed_at_work(self) -> list[Ending]:
         """Return every ending that cut work off."""
-        return [ending for ending in self.group.endings if ending.busy]
+        return self.group.cut_off
 
     @property
     def failures(self) -> list[Outcome]:
@@ -144,12 +145,15 @@ class World:
         """Move everything by one minute."""
         self.now += MINUTE
         self.account.now = self.now
+        waited = {instance.id for instance in self.group.everyone if instance.waits_until is not None}
         for due, action in [entry for entry in self._scripted if entry[0] <= self.now]:
             self._scripted.remove((due, action))
             action()
         self.group.tick(self.now)
         if self.workers is not None:
-            self.workers.tick(self.now, self.group.in_service)
+            self.workers.tick(self.now, self.group.in_service, self.group.draining)
+        self._drain()
+        self._tell_of_hooks(waited)
         self._publish()
         for name, alarm in self.alarms.items():
             self._evaluate(name, alarm)
@@ -164,14 +168,22 @@ class World:
         return load.busiest + load.cpu + 1 if load.busy else 0.0
 
     def _publish(self) -> None:
-        for instance in self.group.alive:
+        for instance in self.group.at_work:
             machine = self._machine(instance)
-            if instance.state == "InService" and instance.in_service_since != self.now:
+            if instance.in_service_since != self.now:
                 machine.publish(self.store, self.now, self._load(instance, self.now))
         for metric, value in self.group.metrics().items():
             dimensions = {"AutoScalingGroupName": self.group.name}
             self.store.put("AWS/AutoScaling", metric, dimensions, self.now, value)
         self.queue.publish(self.store, self.now)
+
+    def _drain(self) -> None:
+        """Let each instance that is to go complete its hook once its work is done, if its drain service lives."""
+        for instance in self.group.draining:
+            load = self._load(instance, self.now)
+            if load.drain_service and not load.busy:
+                for hook in self.group.hooks:
+                    self.group.complete(instance.id, hook)
 
     def _machine(self, instance: Instance) -> Machine:
         if instance.id not in self._machines:
@@ -208,6 +220,18 @@ class World:
                 for name in schedule.functions:
                     if {schedule.id, "*"} & self.functions[name].invokers:
                         self._send(self.now, name, schedule_event(schedule.id, self.now))
+
+    def _tell_of_hooks(self, before: set[str]) -> None:
+        """Send the event of each instance that has begun to wait for a termination hook."""
+        for instance in self.group.everyone:
+            if instance.waits_until is None or instance.id in before:
+                continue
+            for rule in self.event_rules.values():
+                event = termination_event(self.group.name, instance.id, self.now)
+                if rule.matches(event):
+                    for name in rule.functions:
+                        if {rule.id, "*"} & self.functions[name].invokers:
+                            self._send(self.now, name, event)
 
     def _send(self, due: int, function: str, event: Mapping[str, Any]) -> None:
         self._deliveries += [(due, function, event)] * self.conditions.deliveries
