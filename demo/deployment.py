@@ -110,7 +110,8 @@ def read(emulator: Emulator) -> Deployment:
     functions = dict(_function(emulator, name) for name in ids["AWS::Lambda::Function"])
     wake = functions["wake_on_demand.index.handler"]
     release = functions["release_idle.index.handler"]
-    parameter = only(ids["AWS::SSM::Parameter"], "parameter in the stack")
+    others = {function.environment.get("STATE_PARAMETER") for function in functions.values()}
+    parameter = only([each for each in ids["AWS::SSM::Parameter"] if each not in others], "agent's configuration")
     configuration = emulator.client("ssm").get_parameter(Name=parameter)["Parameter"]["Value"]
     alarms = emulator.client("cloudwatch").describe_alarms()["MetricAlarms"]
     return Deployment(
@@ -123,6 +124,16 @@ def read(emulator: Emulator) -> Deployment:
         agent_configuration=json.loads(configuration),
         node_settings=_node_settings(emulator, only(ids["AWS::EC2::LaunchTemplate"], "launch template in the stack")),
     )
+
+
+def function_of(emulator: Emulator, stack: str, package: str) -> Function:
+    """The function of a stack whose handler lives in a package of ``lambda_handlers``."""
+    names = [
+        resource["PhysicalResourceId"]
+        for resource in resources(emulator, stack)
+        if resource["ResourceType"] == "AWS::Lambda::Function"
+    ]
+    return dict(_function(emulator, name) for name in names)[f"{package}.index.handler"]
 
 
 def resources(emulator: Emulator, stack: str) -> list[dict[str, Any]]:

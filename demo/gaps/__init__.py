@@ -6,7 +6,7 @@ is not modelled is refused by name instead of ignored.
 
 from __future__ import annotations
 
-from demo.gaps import autoscaling, ec2, metrics, parameters, schedules, stacks
+from demo.gaps import autoscaling, ec2, metrics, parameters, schedules, stack_roles, stacks
 
 __all__ = ["apply"]
 
@@ -16,6 +16,7 @@ def apply() -> None:
     ec2.apply()
     autoscaling.apply()
     stacks.apply()
+    stack_roles.apply()
     metrics.apply()
     parameters.apply()
     schedules.apply()

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 from typing import Any
 
-from ministack.services import autoscaling, cloudwatch, ec2
+from ministack.services import autoscaling, cloudformation, cloudwatch, ec2
 
 Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
@@ -56,6 +56,14 @@ def _back_date(request: dict[str, Any]) -> dict[str, Any]:
     return aged
 
 
+def _back_date_stack(request: dict[str, Any]) -> str:
+    """Let a stack have been created earlier. Its last update is later than that, as for a stack that was updated."""
+    stack = cloudformation._stacks[request["stack"]]
+    created = datetime.fromisoformat(stack["CreationTime"].replace("Z", "+00:00"))
+    stack["CreationTime"] = (created - timedelta(seconds=request["seconds"])).strftime(_LAUNCH_TIME)
+    return str(stack["CreationTime"])
+
+
 def _group_metrics(request: dict[str, Any]) -> list[str]:
     """Report the sizes of a group at the given times, as Auto Scaling does once the group's metrics are enabled."""
     group = autoscaling._asgs[request["group"]]
@@ -81,6 +89,7 @@ def _placeholders(request: dict[str, Any]) -> list[str]:
 
 _COMMANDS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "back-date": _back_date,
+    "back-date-stack": _back_date_stack,
     "group-metrics": _group_metrics,
     "placeholders": _placeholders,
 }
