@@ -18,7 +18,7 @@ NODE_READY := $(VENV)/.node-ready
 CDK_READY := node_modules/.cdk-ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check lint types templates package synth bench clean clean-all
+.PHONY: help setup demo test check lint types templates package synth bench mutants clean clean-all
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -54,9 +54,13 @@ package: setup
 synth: setup ## write every example's cloud assembly to build/synth/<example>/, without credentials or context
 	$(PY) scripts/synth.py $(BUILD)/synth
 
-bench: setup ## synthesis time against the same resources by hand; what the node program takes of a machine
+bench: setup ## synthesis time against the same resources by hand; what the node program and a release pass take
 	$(PY) -m benchmarks.synth
 	$(PY) -m benchmarks.node
+	$(PY) -m benchmarks.release
+
+mutants: setup ## change the release function in one place at a time: which changes would no test notice?
+	$(PY) -m tests.mutants.run
 
 clean: ## remove what the targets wrote, but not what setup installed
 	rm -rf $(BUILD) cdk.out .coverage htmlcov .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 from aws_cdk import CustomResource, Duration, RemovalPolicy, Stack
@@ -14,9 +15,10 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
 from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sqs as sqs
+from aws_cdk import aws_ssm as ssm
 
 from benchmarks.by_hand.alarms import alarm, group_metric, idle_alarm
-from benchmarks.by_hand.names import FLEET_TAG, NAMESPACE
+from benchmarks.by_hand.names import DRAIN_HOOK, FLEET_TAG, NAMESPACE
 
 _HANDLERS = Path(__file__).resolve().parents[2] / "lambda_handlers"
 
@@ -54,12 +56,19 @@ def handler(
     )
 
 
-def every(stack: Stack, id: str, interval: Duration, function: lambda_.Function) -> None:
-    """Invoke the function at a steady interval."""
+def every(
+    stack: Stack,
+    id: str,
+    interval: Duration,
+    function: lambda_.Function,
+    event_pattern: Mapping[str, object] | None = None,
+) -> None:
+    """Invoke the function at a steady interval, and with the events that match."""
     rule = events.CfnRule(
         stack,
         id,
         schedule_expression=events.Schedule.rate(interval).expression_string,
+        event_pattern=event_pattern,
         state="ENABLED",
         targets=[events.CfnRule.TargetProperty(id="Handler", arn=function.function_arn)],
     )
@@ -80,6 +89,7 @@ def may_invoke(stack: Stack, id: str, function: lambda_.Function, principal: str
 
 def release(stack: Stack, group: autoscaling.AutoScalingGroup, queue: sqs.Queue, topic: sns.Topic) -> None:
     """The function that releases idle instances, its schedule and its alarms."""
+    state = ssm.CfnParameter(stack, "ReleaseState", type="String", value="{}")
     signals = [
         {"name": "accelerator", "metric": "nvidia_smi_utilization_gpu", "statistic": "Maximum", "idle_below": 5},
         {"name": "cpu", "metric": "cpu_usage_active", "statistic": "Maximum", "idle_below": 10},
@@ -95,21 +105,42 @@ def release(stack: Stack, group: autoscaling.AutoScalingGroup, queue: sqs.Queue,
         "MAX_RELEASE_SHARE": "1.0",
         "HOLD_TAG_KEY": "accelerated-fleet:hold",
         "SCALE_IN_PROTECTION": "ignore",
+        "STATE_PARAMETER": state.ref,
+        "MAX_FAILED_LAUNCHES": "5",
+        "TOPIC_ARN": topic.topic_arn,
+        "DRAIN_HOOK": DRAIN_HOOK,
         "QUEUE_URL": queue.queue_url,
         "MESSAGES_PER_INSTANCE": "4",
     }
     reads = ["autoscaling:DescribeAutoScalingGroups", "cloudwatch:GetMetricData", "ec2:DescribeInstances"]
     statements = [
-        iam.PolicyStatement(actions=[*reads, "ssm:DescribeSessions"], resources=["*"]),
         iam.PolicyStatement(
-            actions=["autoscaling:TerminateInstanceInAutoScalingGroup", "autoscaling:SetDesiredCapacity"],
+            actions=[*reads, "autoscaling:DescribeScalingActivities", "ssm:DescribeSessions"], resources=["*"]
+        ),
+        iam.PolicyStatement(
+            actions=[
+                "autoscaling:TerminateInstanceInAutoScalingGroup",
+                "autoscaling:SetDesiredCapacity",
+                "autoscaling:CompleteLifecycleAction",
+                "autoscaling:SuspendProcesses",
+            ],
             resources=[group.auto_scaling_group_arn],
         ),
+        iam.PolicyStatement(
+            actions=["ssm:GetParameter", "ssm:PutParameter"],
+            resources=[stack.format_arn(service="ssm", resource="parameter", resource_name=state.ref)],
+        ),
+        iam.PolicyStatement(actions=["sns:Publish"], resources=[topic.topic_arn]),
         iam.PolicyStatement(actions=["sqs:GetQueueAttributes"], resources=[queue.queue_arn]),
     ]
     function = handler(stack, "release_idle", environment, statements, Duration.minutes(5))
     function.configure_async_invoke(retry_attempts=0, max_event_age=Duration.minutes(5))
-    every(stack, "ReleaseSteady", Duration.minutes(5), function)
+    waits_for_its_hook = {
+        "source": ["aws.autoscaling"],
+        "detail-type": ["EC2 Instance-terminate Lifecycle Action"],
+        "detail": {"AutoScalingGroupName": [group.auto_scaling_group_name]},
+    }
+    every(stack, "ReleaseSteady", Duration.minutes(5), function, waits_for_its_hook)
     idle = idle_alarm(stack, group, function)
     may_invoke(stack, "IdlePermission", function, "lambda.alarms.cloudwatch.amazonaws.com", idle.alarm_arn)
     unknown = group_metric(group, NAMESPACE, "MembersUnknown", "Minimum", Duration.minutes(5))

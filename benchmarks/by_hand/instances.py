@@ -12,7 +12,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3_assets as assets
 from aws_cdk import aws_ssm as ssm
 
-from benchmarks.by_hand.names import FLEET_TAG, NAMESPACE
+from benchmarks.by_hand.names import DRAIN_HOOK, FLEET_TAG, NAMESPACE
 
 _IMAGE = "/aws/service/deeplearning/ami/x86_64/base-oss-nvidia-driver-gpu-amazon-linux-2023/latest/ami-id"
 _AGENT_PARTS = {
@@ -160,4 +160,17 @@ def auto_scaling_group(stack: Stack, vpc: ec2.IVpc, template: ec2.LaunchTemplate
         group_metrics=[autoscaling.GroupMetrics.all()],
     )
     Tags.of(group).add(FLEET_TAG, stack.stack_name, apply_to_launched_instances=False)
+    resource = group.node.default_child
+    assert isinstance(resource, autoscaling.CfnAutoScalingGroup)
+    resource.lifecycle_hook_specification_list = [
+        autoscaling.CfnAutoScalingGroup.LifecycleHookSpecificationProperty(
+            lifecycle_hook_name=DRAIN_HOOK,
+            lifecycle_transition="autoscaling:EC2_INSTANCE_TERMINATING",
+            heartbeat_timeout=360,
+            default_result="CONTINUE",
+        )
+    ]
+    resource.instance_maintenance_policy = autoscaling.CfnAutoScalingGroup.InstanceMaintenancePolicyProperty(
+        min_healthy_percentage=0, max_healthy_percentage=100
+    )
     return group

@@ -2,3 +2,4 @@
 
 NAMESPACE = "AcceleratedFleet"
 FLEET_TAG = "accelerated-fleet:id"
+DRAIN_HOOK = "Drain"

@@ -10,6 +10,7 @@ from constructs_lib.catalog.instance_types import (
     known_types,
     lookup,
 )
+from constructs_lib.catalog.prices import instance_prices, leftover_prices
 
 __all__ = [
     "ARCHITECTURES",
@@ -17,7 +18,9 @@ __all__ = [
     "STATUSES",
     "AcceleratedType",
     "application_clocks",
+    "instance_prices",
     "known_kinds",
     "known_types",
+    "leftover_prices",
     "lookup",
 ]

@@ -47,6 +47,8 @@ class AcceleratedType:
         instance_store_gb: all NVMe instance-store disks together, GB, 0 for none. Default: not known.
         efa_interfaces: most Elastic Fabric Adapters of an instance, 0 for none. Default: not known.
         status: ``current``, ``previous`` or ``retired``. Default: ``current``.
+        vcpus: of an instance. Default: not known.
+        usd_per_hour: list price of a Linux On-Demand instance in us-east-1, USD. Default: not known.
 
     Raises:
         ArgumentError: a fact is of the wrong type, out of range or at odds with another one.
@@ -64,6 +66,8 @@ class AcceleratedType:
     instance_store_gb: int | None = None
     efa_interfaces: int | None = None
     status: str | None = None
+    vcpus: int | None = None
+    usd_per_hour: float | None = None
 
     def __post_init__(self) -> None:
         where = "AcceleratedType"
@@ -95,6 +99,10 @@ class AcceleratedType:
         ):
             if value is not None:
                 integer(where, parameter, value, minimum=0, cure="write 0 for none, or leave it out if you do not know")
+        if self.vcpus is not None:
+            integer(where, "vcpus", self.vcpus, minimum=1, cure="leave it out if you do not know")
+        if self.usd_per_hour is not None:
+            number(where, "usd_per_hour", self.usd_per_hour, above=0, cure="leave it out if you do not know")
 
     def _check_fraction(self, where: str) -> None:
         if self.fraction is None:
@@ -191,6 +199,8 @@ def _from_row(row: Mapping[str, str]) -> AcceleratedType:
         instance_store_gb=int(row["instance_store_gb"]),
         efa_interfaces=int(row["efa_interfaces"]) if row["efa_interfaces"] else None,
         status=row["status"],
+        vcpus=int(row["vcpus"]) if row["vcpus"] else None,
+        usd_per_hour=float(row["usd_per_hour"]) if row["usd_per_hour"] else None,
     )
 
 

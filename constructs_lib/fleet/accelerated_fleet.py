@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import jsii
-from aws_cdk import Names, Stack
+from aws_cdk import Stack
 from aws_cdk import aws_autoscaling as autoscaling
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_ec2 as ec2
@@ -15,9 +15,12 @@ from aws_cdk import aws_sns as sns
 from aws_cdk.aws_cloudwatch_actions import SnsAction
 from constructs import Construct
 
+from constructs_lib.errors import ArgumentError
 from constructs_lib.fleet.advice import advise
 from constructs_lib.fleet.boot import check_user_data_size
+from constructs_lib.fleet.drain import HOOK_NAME, Drain
 from constructs_lib.fleet.encryption import open_volume_key
+from constructs_lib.fleet.fleet_tag import fleet_tag_value
 from constructs_lib.fleet.group import auto_scaling_group
 from constructs_lib.fleet.image import FleetImage
 from constructs_lib.fleet.instance_role import instance_role
@@ -38,9 +41,20 @@ from constructs_lib.fleet.watch import (
 )
 from constructs_lib.notifications import notifications_topic
 from constructs_lib.references import check_references
-from constructs_lib.release import FleetCleanup, IdlePolicy, ReleaseLoop, ScaleInProtection, doubt_of_node_program
-from constructs_lib.scaling import Demand, WakeOnDemand
+from constructs_lib.release import (
+    FleetCleanup,
+    IdlePolicy,
+    IdleSignal,
+    ReleaseLoop,
+    ReleaseSettings,
+    ScaleInProtection,
+    doubt_of_node_program,
+)
+from constructs_lib.scaling import Demand, FleetSchedule, ScheduledCapacity, WakeOnDemand
 from constructs_lib.telemetry import FleetMetrics, Telemetry, billed_metrics, fleet_widgets, names
+from constructs_lib.validation import complaint
+
+_MOST_FAILED_LAUNCHES = 5
 
 
 @jsii.implements(iam.IGrantable, ec2.IConnectable)
@@ -70,6 +84,8 @@ class AcceleratedFleet(MetricMethods, Construct):
         purchase: Purchase | None = None,
         demand: Demand | None = None,
         idle: IdlePolicy | None = None,
+        drain: Drain | None = None,
+        schedule: FleetSchedule | None = None,
         telemetry: Telemetry | None = None,
         storage: FleetStorage | None = None,
         machine: MachineSetup | None = None,
@@ -92,6 +108,9 @@ class AcceleratedFleet(MetricMethods, Construct):
             purchase: Default: On-Demand.
             demand: what starts instances. Default: nothing does, except whoever sets the group's desired capacity.
             idle: when an instance is idle. Default: ``IdlePolicy()``, 15 minutes below 5 % on every accelerator.
+            drain: how work on an instance is brought to its end before the instance goes. Default: ``Drain()``, which
+                waits for it for up to 5 minutes.
+            schedule: when the fleet is open, and when it is woken ahead of need. Default: always open.
             telemetry: what is measured. Default: what the fleet's types support, per accelerator, instance and group.
             storage: the root volume, and what becomes of instance-store disks. Default: gp3 of the image's size, and
                 the disks as the image leaves them.
@@ -125,6 +144,8 @@ class AcceleratedFleet(MetricMethods, Construct):
             purchase=purchase,
             demand=demand,
             idle=idle,
+            drain=drain,
+            schedule=schedule,
             telemetry=telemetry,
             storage=storage,
             machine=machine,
@@ -133,7 +154,7 @@ class AcceleratedFleet(MetricMethods, Construct):
         self._settings = settings
         if settings.demand is not None:
             settings.demand.claim(self.node.path)
-        self._tag_value = f"{Stack.of(self).stack_name}/{Names.unique_resource_name(self, max_length=80)}"
+        self._tag_value = fleet_tag_value(self)
         self._notifications = notifications_topic(self, "Notifications", notifications)
         self._alarm_action = SnsAction(self._notifications)
         self._software = InstanceSoftware(self, settings)
@@ -147,7 +168,8 @@ class AcceleratedFleet(MetricMethods, Construct):
         self._release = self._build_release()
         self._wake = self._build_wake()
         self._build_watch()
-        FleetCleanup(self, "Cleanup", auto_scaling_group=self._group, fleet_tag_value=self._tag_value)
+        self._cleanup = FleetCleanup(self, "Cleanup", auto_scaling_group=self._group, fleet_tag_value=self._tag_value)
+        self._schedule = self._build_schedule()
         self.node.default_child = self._group.node.default_child
         advise(self, settings, vpc=vpc, subnets=subnets)
 
@@ -187,6 +209,11 @@ class AcceleratedFleet(MetricMethods, Construct):
     def wake_function(self) -> lambda_.Function | None:
         """The function that raises the capacity to what the demand needs; none without a demand."""
         return None if self._wake is None else self._wake.function
+
+    @property
+    def schedule_function(self) -> lambda_.Function | None:
+        """The function that pauses, opens and wakes the fleet by its schedule; none without one."""
+        return None if self._schedule is None else self._schedule.function
 
     @property
     def notifications(self) -> sns.ITopic:
@@ -237,6 +264,17 @@ class AcceleratedFleet(MetricMethods, Construct):
         """
         return self.grant(grantee, "autoscaling:SetDesiredCapacity")
 
+    def grant_pause(self, grantee: iam.IGrantable) -> iam.Grant:
+        """Allow to pause and resume the fleet by hand, which is to invoke the schedule function.
+
+        Raises:
+            ArgumentError: the fleet has no schedule.
+        """
+        if self._schedule is None:
+            cure = "give FleetSchedule(), which need not name any hours"
+            raise ArgumentError(complaint(self.node.path, "schedule", "be given to a fleet that is paused", None, cure))
+        return self._schedule.grant_pause(grantee)
+
     def grant_hold(self, grantee: iam.IGrantable) -> iam.Grant:
         """Allow to mark instances of this fleet with the tag ``accelerated-fleet:hold``, and to remove the mark.
 
@@ -264,8 +302,14 @@ class AcceleratedFleet(MetricMethods, Construct):
             ArgumentError: ``instances`` is not a whole number of at least 0.
         """
         settings = self._settings
-        with_setup = bool(settings.machine_settings)
-        return billed_metrics(settings.kind, settings.types, settings.telemetry, instances, with_setup=with_setup)
+        return billed_metrics(
+            settings.kind,
+            settings.types,
+            settings.telemetry,
+            instances,
+            with_setup=bool(settings.machine_settings),
+            with_network=IdleSignal.NETWORK in settings.idle.signals_with_node_program(),
+        )
 
     def dashboard_widgets(self) -> list[cloudwatch.IWidget]:
         """A row of graphs for a dashboard of yours: utilisation, capacity, verdicts of the release handler."""
@@ -309,18 +353,25 @@ class AcceleratedFleet(MetricMethods, Construct):
         )
 
     def _build_release(self) -> ReleaseLoop:
-        return ReleaseLoop(
-            self,
-            "Release",
+        policy = self._settings.idle
+        signals = policy.signals_with_node_program()
+        most_failed = policy.max_failed_launches
+        settings = ReleaseSettings(
             auto_scaling_group=self._group,
             metrics=self._metrics,
-            policy=self._settings.idle,
-            signals=self._settings.idle.signals_with_node_program(),
-            doubt=doubt_of_node_program(),
+            policy=policy,
+            signals=signals,
+            doubt=doubt_of_node_program(signals),
             protection=ScaleInProtection.IGNORE,
             demand=self._settings.demand,
-            alarm_action=self._alarm_action,
+            notifications=self._notifications,
+            max_failed_launches=_MOST_FAILED_LAUNCHES if most_failed is None else most_failed,
+            member_tag=(names.FLEET_TAG, self._tag_value),
+            types=self._settings.types,
+            maintenance=None if self._settings.schedule is None else self._settings.schedule.maintenance,
+            drain_hook=HOOK_NAME,
         )
+        return ReleaseLoop(self, "Release", settings, alarm_action=self._alarm_action)
 
     def _build_wake(self) -> WakeOnDemand | None:
         if self._settings.demand is None:
@@ -333,10 +384,25 @@ class AcceleratedFleet(MetricMethods, Construct):
             alarm_action=self._alarm_action,
         )
 
+    def _build_schedule(self) -> ScheduledCapacity | None:
+        if self._settings.schedule is None:
+            return None
+        scheduled = ScheduledCapacity(
+            self,
+            "Schedule",
+            auto_scaling_group=self._group,
+            schedule=self._settings.schedule,
+            alarm_action=self._alarm_action,
+        )
+        # It goes first when the stack is deleted: it would give back the sizes that the clean-up has set to zero.
+        scheduled.node.add_dependency(self._cleanup.resource)
+        return scheduled
+
     def _build_watch(self) -> None:
         metrics, action = self._metrics, self._alarm_action
         warm_up = self._settings.idle.warm_up_seconds
-        telemetry_gap_alarm(self, "TelemetryGapAlarm", metrics, warm_up_seconds=warm_up, alarm_action=action)
+        signals = self._settings.idle.signals_with_node_program()
+        telemetry_gap_alarm(self, "TelemetryGapAlarm", metrics, signals, warm_up_seconds=warm_up, alarm_action=action)
         with_setup = bool(self._settings.machine_settings)
         degraded_alarm(self, "DegradedAlarm", metrics, with_setup=with_setup, alarm_action=action)
         capacity_shortfall_alarm(self, "CapacityShortfallAlarm", metrics, alarm_action=action)

@@ -21,11 +21,11 @@ _ENDPOINTS = ("monitoring", "ec2", "ssm", "ssmmessages", "s3 (gateway)")
 def advise(scope: Construct, settings: FleetSettings, *, vpc: ec2.IVpc, subnets: ec2.SelectedSubnets) -> None:
     """Warn of combinations that deploy and then disappoint."""
     annotations = Annotations.of(scope)
-    if settings.demand is None and settings.min_capacity == 0:
+    if settings.demand is None and settings.min_capacity == 0 and not _wakes_by_the_clock(settings):
         annotations.add_warning_v2(
             NO_WAY_UP,
-            "nothing starts this fleet from zero: give demand=QueueDemand(...), or let something of yours set the "
-            "desired capacity (grant_wake)",
+            "nothing starts this fleet from zero: give demand=QueueDemand(...) or FleetSchedule(wake_ups=...), or let "
+            "something of yours set the desired capacity (grant_wake)",
         )
     for id, text in ({} if settings.demand is None else settings.demand.warnings()).items():
         annotations.add_warning_v2(id, text)
@@ -50,3 +50,7 @@ def advise(scope: Construct, settings: FleetSettings, *, vpc: ec2.IVpc, subnets:
             f"ever released: {', '.join(endpoints)}, and those of the services that the workload calls, sqs among "
             "them; or choose others with vpc_subnets. Acknowledge this warning once the endpoints are there",
         )
+
+
+def _wakes_by_the_clock(settings: FleetSettings) -> bool:
+    return settings.schedule is not None and bool(settings.schedule.wake_ups)

@@ -18,11 +18,11 @@ from constructs_lib.validation import complaint
 
 _HERE = Path(__file__).resolve().parent
 _NODE = _HERE.parent / "node"
-_AGENT_CTL = "/opt/aws/amazon-cloudwatch-agent/bin/amazon-cloudwatch-agent-ctl"
 _CONFIG_DIRECTORY = names.SETTINGS_FILE.rpartition("/")[0]
 _FALLBACK_CONFIG = f"{_CONFIG_DIRECTORY}/agent-fallback.json"
 _DRIVER_ENVIRONMENT = f"{_CONFIG_DIRECTORY}/driver.env"
 _WORKLOAD = f"{_CONFIG_DIRECTORY}/workload"
+_USUAL_FALLBACK = _NODE / "units" / "agent-fallback.json"
 _END_OF_FILE = "FLEET_END_OF_FILE"
 _DRIVER_TIMEOUT_SECONDS = 300
 _TOKEN_BYTES = 128  # longer than what names, ARNs and addresses mostly are; all at their longest would leave no room
@@ -53,7 +53,8 @@ def boot_user_data(
         node_settings: what ``settings_json`` returned.
         agent_sources: ``AgentDelivery.source`` of each configuration with the accelerator, in the order in which the
             agent is offered them until it takes one.
-        fallback_config: the configuration without the accelerator, as JSON: the last one that the agent is offered.
+        fallback_config: the configuration without the accelerator, as JSON: the last one that the agent is offered. The
+            node program brings that of a fleet with ``Telemetry()``.
         log_group_name: stands for the placeholder in the configurations. None: none of them names a log group.
         asset_region: Region of the assets' bucket, that of the stack.
         workload: the team's own user data.
@@ -64,18 +65,15 @@ def boot_user_data(
     group = "" if log_group_name is None else log_group_name
     user_data = ec2.UserData.for_linux()
     user_data.add_commands(
-        f"AGENT_CTL={_AGENT_CTL}",
-        f"CONFIG={_CONFIG_DIRECTORY}",
         f"ASSET_REGION={_word(asset_region)}",
         f"NODE_PROGRAM={_word(node_program)}",
         f"AGENT_SOURCES=({' '.join(_word(source) for source in agent_sources)})",
-        f"LOG_GROUP={_word(group)}",
+        *([f"LOG_GROUP={_word(group)}"] if group else []),
         f"mkdir -p {_CONFIG_DIRECTORY}",
         *_file(_DRIVER_ENVIRONMENT, _driver_environment(driver_probe)),
-        *_file(_FALLBACK_CONFIG, fallback_config.replace(LOG_GROUP_PLACEHOLDER, group)),
+        *_fallback(fallback_config, group),
         *_file(names.SETTINGS_FILE, node_settings),
         f". {_DRIVER_ENVIRONMENT}",
-        *_program((_NODE / "units" / "driver.sh").read_text(encoding="utf-8")),
         *_program((_HERE / "boot.sh").read_text(encoding="utf-8")),
     )
     if workload is not None:
@@ -121,6 +119,14 @@ class _Rendered:
 def _driver_environment(driver_probe: str) -> str:
     """Assignments that a shell and systemd read alike."""
     return f"DRIVER_PROBE={_word(driver_probe)}\nDRIVER_TIMEOUT={_DRIVER_TIMEOUT_SECONDS}"
+
+
+def _fallback(configuration: str, log_group_name: str) -> list[str]:
+    """Nothing for the usual one: every template that has it would be longer for it."""
+    if configuration == _USUAL_FALLBACK.read_text(encoding="utf-8").strip():
+        return []
+    content = configuration.replace(LOG_GROUP_PLACEHOLDER, log_group_name)
+    return [f"AGENT_FALLBACK={_FALLBACK_CONFIG}", *_file(_FALLBACK_CONFIG, content)]
 
 
 def _word(text: str) -> str:

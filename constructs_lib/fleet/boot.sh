@@ -1,7 +1,7 @@
 # shellcheck shell=bash
-# What an instance does at its first boot, in this order: node program, driver, machine settings, agent, and only then,
-# below this script, the workload. Whatever reloads systemd or installs a package is done by then, since a reload cuts
-# running containers off from their GPU. No step stops those after it.
+# What an instance does at its first boot, in this order: node program, and with it, by the program's own boot.sh, driver,
+# machine settings and agent; only then, below this script, the workload. No step stops those after it. What is here is in
+# every template and takes a workload's room: it is no more than what brings the rest.
 fleet_say() { echo "accelerated-fleet: $*"; logger -t accelerated-fleet -- "$*" || true; }
 
 # Five times, each within so many seconds: a network that is not up yet or a package lock that somebody holds goes by.
@@ -40,79 +40,23 @@ fleet_install_node_program() {
   return 1
 }
 
-fleet_install_agent() {
-  [ -x "$AGENT_CTL" ] && return 0
-  if command -v dnf >/dev/null; then fleet_try 300 dnf install -y -q amazon-cloudwatch-agent && return 0; fi
-  if command -v apt-get >/dev/null; then
-    local package
-    # dpkg would not wait for the lock; and nothing restarts services because of this one package.
-    package="$(mktemp -d)/amazon-cloudwatch-agent.deb"
-    fleet_try 120 curl -sSf -o "$package" \
-      "https://amazoncloudwatch-agent.s3.amazonaws.com/ubuntu/$(dpkg --print-architecture)/latest/amazon-cloudwatch-agent.deb" &&
-      DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1 fleet_try 300 \
-        apt-get -o DPkg::Lock::Timeout=240 install -y "$package" && return 0
-  fi
-  fleet_say "the agent cannot be installed"
-  return 1
-}
-
-# A configuration in a bucket was written before the log group had a name.
-fleet_fetch_configuration() {
-  local configuration
-  fleet_fetch "$1" "$2" && configuration=$(<"$2") || return 1
-  printf '%s' "${configuration//@LOG_GROUP@/"$LOG_GROUP"}" >"$2"
-}
-
-# Loads a configuration; with -s the agent is started anew, and systemd reloaded with it.
-fleet_load() {
-  local source=$1
-  if [[ $source == s3://* ]]; then
-    fleet_fetch_configuration "$source" "$CONFIG/agent.json" || return 1
-    source="file:$CONFIG/agent.json"
-  fi
-  fleet_try 120 "$AGENT_CTL" -a fetch-config -m ec2 "${@:2}" -c "$source" && return 0
-  fleet_say "the agent refuses $1"
-  return 1
-}
-
-# One section that the agent refuses is enough for it to report nothing at all, so the host's alone come last. And an
-# agent that is started before the driver refuses the accelerator's section.
-fleet_start_agent() {
-  local source sources=("file:$CONFIG/agent-fallback.json")
-  [ "$ACCELERATOR_READY" = no ] || sources=("${AGENT_SOURCES[@]}" "${sources[@]}")
-  # An image may bring what an instance of another fleet has left.
-  rm -f "$CONFIG/late"
-  fleet_install_agent || return 1
-  # The Deep Learning images bring an agent service of their own, which would fight over the same configuration.
-  systemctl disable --now dlami-cloudwatch-agent@{minimal,partial,all} >/dev/null 2>&1 || true
-  for source in "${sources[@]}"; do
-    if fleet_load "$source" -s; then
-      date +%s >/run/accelerated-fleet/agent-ready
-      # The node program's late-driver.sh loads the accelerator's once the driver answers.
-      [ "$source" != "${sources[-1]}" ] ||
-        (umask 077 && { declare -p PATH AGENT_CTL AGENT_SOURCES ASSET_REGION CONFIG LOG_GROUP && declare -f; } >"$CONFIG/late")
-      return 0
-    fi
-  done
-  return 1
-}
-
-fleet_boot() {
-  local installed=yes
-  fleet_install_node_program || installed=no
+# Without the node program the workload still learns whether there is an accelerator, and an agent that the image brings
+# still gets a configuration that it can fetch by itself.
+fleet_boot_alone() {
+  local devices source deadline=$((SECONDS + DRIVER_TIMEOUT))
   export ACCELERATOR_READY=yes
-  if fleet_wait_for_driver; then
-    fleet_say "the driver answers"
-  else
-    ACCELERATOR_READY=no
-    fleet_say "the accelerator cannot be read: '$DRIVER_PROBE' gave nothing within $DRIVER_TIMEOUT s"
-  fi
-  [ $installed = no ] || systemctl start accelerated-setup.service || fleet_say "the machine cannot be set up"
-  # This script was started with the limit of before.
-  [ ! -s /run/accelerated-fleet/open-files ] || ulimit -n "$(</run/accelerated-fleet/open-files)"
-  fleet_start_agent
-  [ $installed = no ] || timeout 60 systemctl start accelerated-node.service accelerated-fleet.target ||
-    fleet_say "the node program does not start; systemd tries on"
+  until devices=$(timeout -k 5 30 bash -c "$DRIVER_PROBE") && [ -n "$devices" ]; do
+    [ $SECONDS -lt $deadline ] || { ACCELERATOR_READY=no AGENT_SOURCES=() && break; }
+    sleep 5
+  done
+  for source in "${AGENT_SOURCES[@]}" ${AGENT_FALLBACK+"file:$AGENT_FALLBACK"}; do
+    fleet_try 120 /opt/aws/amazon-cloudwatch-agent/bin/amazon-cloudwatch-agent-ctl -a fetch-config -m ec2 -s -c "$source" && break
+  done
 }
 
-fleet_boot
+if fleet_install_node_program; then
+  # shellcheck source=/dev/null
+  . /opt/accelerated-node/lib/accelerated_node/units/boot.sh
+else
+  fleet_boot_alone
+fi

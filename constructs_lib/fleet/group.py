@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from aws_cdk import CfnResource, Duration, Tags
+from aws_cdk import Duration, Tags
 from aws_cdk import aws_autoscaling as autoscaling
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 
 from constructs_lib.acknowledgement import acknowledge
+from constructs_lib.fleet.drain import HOOK_NAME, Drain
 from constructs_lib.fleet.settings import FleetSettings
 from constructs_lib.telemetry import names
 
@@ -18,6 +19,12 @@ _ANSWERED = {
     "AwsSolutions-EC26": "The rule cannot follow a mixed instances policy; the only volume is in the launch template, "
     "encrypted.",
 }
+
+# The order of replacements is a setting of the account unless the group has its own. An instance that failed is ended
+# first: a second one beside it would bill, and needs quota and capacity that are scarce for accelerators.
+_END_BEFORE_START = autoscaling.CfnAutoScalingGroup.InstanceMaintenancePolicyProperty(
+    min_healthy_percentage=0, max_healthy_percentage=100
+)
 
 
 def auto_scaling_group(
@@ -36,6 +43,8 @@ def auto_scaling_group(
     zones cannot pick a victim; the release handler's call is not subject to that protection. There is no desired
     capacity in the template and no rolling update: a deploy neither shrinks the fleet nor replaces a running instance,
     and a change of the launch template reaches the instances started after it.
+
+    The hook that lets an instance drain is part of the group, so that there is no instance without it.
     """
     mixed = settings.is_mixed
     warm_up = Duration.seconds(settings.idle.warm_up_seconds)
@@ -58,7 +67,9 @@ def auto_scaling_group(
     )
     Tags.of(group).add(names.FLEET_TAG, fleet_tag_value, apply_to_launched_instances=False)
     resource = group.node.default_child
-    assert isinstance(resource, CfnResource)
+    assert isinstance(resource, autoscaling.CfnAutoScalingGroup)
+    resource.lifecycle_hook_specification_list = [_drain_hook(settings.drain)]
+    resource.instance_maintenance_policy = _END_BEFORE_START
     acknowledge(resource, _ANSWERED)
     resource.add_metadata(
         "AcceleratedFleet",
@@ -68,6 +79,16 @@ def auto_scaling_group(
         },
     )
     return group
+
+
+def _drain_hook(drain: Drain) -> autoscaling.CfnAutoScalingGroup.LifecycleHookSpecificationProperty:
+    return autoscaling.CfnAutoScalingGroup.LifecycleHookSpecificationProperty(
+        lifecycle_hook_name=HOOK_NAME,
+        lifecycle_transition="autoscaling:EC2_INSTANCE_TERMINATING",
+        heartbeat_timeout=drain.hook_heartbeat_seconds,
+        # An abandoned hook may leave the instance behind, retained and billed; either way the termination goes on.
+        default_result="CONTINUE",
+    )
 
 
 def _mixed_policy(launch_template: ec2.LaunchTemplate, settings: FleetSettings) -> autoscaling.MixedInstancesPolicy:

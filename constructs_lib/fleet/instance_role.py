@@ -9,7 +9,7 @@ from constructs import Construct
 
 from constructs_lib.acknowledgement import acknowledge, wildcard
 from constructs_lib.errors import ArgumentError
-from constructs_lib.telemetry import telemetry_statements
+from constructs_lib.telemetry import names, telemetry_statements
 from constructs_lib.validation import complaint
 
 # "Step 1: Create an IAM role with Session Manager permissions" in the Systems Manager User Guide, without log delivery.
@@ -24,6 +24,9 @@ _REASON = (
     "PutMetricData (limited to one namespace by a condition), DescribeTags and the Session Manager channels cannot be "
     "limited to a resource."
 )
+_DRAIN_REASON = (
+    "The group cannot be named, since it needs the role: the condition limits this to the fleet's own group."
+)
 
 
 def instance_role(
@@ -35,7 +38,7 @@ def instance_role(
         scope: of the role.
         id: of the role.
         given: the user's own role. None: a new one is made.
-        own: allow to use what is the fleet's own: the agent's configuration, the node program, the log group.
+        own: allow to use what is the fleet's own: the agent's configuration, the node program, the log group, the hook.
 
     Raises:
         ArgumentError: the given role is imported and may not be changed, so the agent would stay silent.
@@ -47,7 +50,7 @@ def instance_role(
             assumed_by=iam.ServicePrincipal("ec2.amazonaws.com"),
             inline_policies={"Telemetry": iam.PolicyDocument(statements=[*_statements(), *own])},
         )
-        acknowledge(role, {wildcard(role, "*"): _REASON})
+        acknowledge(role, {wildcard(role, "*"): f"{_REASON} {_DRAIN_REASON}"})
         return role
     for statement in _statements():
         if not _was_added(given, given.add_to_principal_policy(statement)):
@@ -57,8 +60,18 @@ def instance_role(
     acknowledge(given, {wildcard(given, "*"): _REASON})
     # In the fleet's own stack: a role of another stack that named the parameter would depend on the fleet, which
     # depends on it.
-    iam.Policy(scope, f"{id}Policy", statements=list(own), roles=[given])
+    policy = iam.Policy(scope, f"{id}Policy", statements=list(own), roles=[given])
+    acknowledge(policy, {wildcard(policy, "*"): _DRAIN_REASON})
     return given
+
+
+def drain_statement(fleet_tag_value: str) -> iam.PolicyStatement:
+    """Allow to complete the hooks of the group that carries the fleet's tag, and of no other."""
+    return iam.PolicyStatement(
+        actions=["autoscaling:CompleteLifecycleAction"],
+        resources=["*"],
+        conditions={"StringEquals": {f"autoscaling:ResourceTag/{names.FLEET_TAG}": fleet_tag_value}},
+    )
 
 
 def _was_added(role: iam.IRole, result: iam.AddToPrincipalPolicyResult) -> bool:

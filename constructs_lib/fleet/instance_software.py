@@ -10,8 +10,11 @@ from constructs import Construct
 
 from constructs_lib.fleet.agent_delivery import AgentDelivery, deliver_agent_configuration
 from constructs_lib.fleet.boot import UserDataSize, boot_user_data
+from constructs_lib.fleet.fleet_tag import fleet_tag_value
+from constructs_lib.fleet.instance_role import drain_statement
 from constructs_lib.fleet.node_program import NodeProgram, settings_json
 from constructs_lib.fleet.settings import FleetSettings
+from constructs_lib.release import IdleSignal
 from constructs_lib.telemetry import AgentConfiguration, log_statement
 
 
@@ -30,9 +33,10 @@ class InstanceSoftware:
         self._configurations = self._build_agent_configurations()
 
     def statements(self) -> list[iam.PolicyStatement]:
-        """What the instances must be allowed: to fetch all this, and to write to the log group."""
+        """What the instances must be allowed: to fetch all this, to write to the log group, to complete the hook."""
         logging = [] if self.log_group is None else [log_statement(self.log_group)]
-        return [self._program.read_statement, *(each.statement for each in self._configurations), *logging]
+        drain = drain_statement(fleet_tag_value(self._scope))
+        return [self._program.read_statement, *(each.statement for each in self._configurations), *logging, drain]
 
     def user_data(self, workload: ec2.UserData | None) -> ec2.UserData:
         """The boot script, with the team's own at its end.
@@ -85,4 +89,6 @@ class InstanceSoftware:
             measurements=settings.telemetry.node_measurements(settings.kind, settings.types, where=where),
             use_threshold=settings.idle.threshold(settings.kind, where=where),
             setup=settings.machine_settings,
+            drain=settings.drain.settings(),
+            network=IdleSignal.NETWORK in settings.idle.signals_with_node_program(),
         )

@@ -109,3 +109,23 @@ class MetricMethods:
     def metric_instances_released(self, **options: Unpack[MetricOptions]) -> cloudwatch.Metric:
         """Instances that the release handler ended. Default: the sum over five minutes."""
         return self._metrics.instances_released(**options)
+
+    def metric_members_retained(self, **options: Unpack[MetricOptions]) -> cloudwatch.Metric:
+        """Instances that a failed lifecycle hook has left behind, which bill on. Default: maximum over five minutes."""
+        return self._metrics.members_retained(**options)
+
+    def metric_launches_stopped(self, **options: Unpack[MetricOptions]) -> cloudwatch.Metric:
+        """1 while launches are stopped because none came to anything. Default: the maximum over five minutes."""
+        return self._metrics.launches_stopped(**options)
+
+    def metric_drains_done(self, **options: Unpack[MetricOptions]) -> cloudwatch.Metric:
+        """Instances that drained in time. Default: the sum over five minutes."""
+        return self._metrics.drains_done(**options)
+
+    def metric_drains_timed_out(self, **options: Unpack[MetricOptions]) -> cloudwatch.Metric:
+        """Instances whose time to drain was over before their work was. Default: the sum over five minutes."""
+        return self._metrics.drains_timed_out(**options)
+
+    def metric_drains_abandoned(self, **options: Unpack[MetricOptions]) -> cloudwatch.Metric:
+        """Drains that nobody was left to end, since the machine was gone. Default: the sum over five minutes."""
+        return self._metrics.drains_abandoned(**options)

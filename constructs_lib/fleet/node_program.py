@@ -13,6 +13,7 @@ from constructs import Construct
 
 from constructs_lib.catalog import AcceleratedType
 from constructs_lib.node import names
+from constructs_lib.node.settings import Settings
 from constructs_lib.telemetry import AcceleratorKind
 
 _DIRECTORY = Path(names.__file__).resolve().parent
@@ -51,8 +52,10 @@ def settings_json(
     measurements: Sequence[str],
     use_threshold: float,
     setup: Mapping[str, object],
+    drain: Mapping[str, object],
+    network: bool,
 ) -> str:
-    """The program's settings file, the same text for the same fleet.
+    """The program's settings file, the same text for the same fleet. What is as usual is left out: it is in user data.
 
     Args:
         kind: of accelerator.
@@ -62,15 +65,21 @@ def settings_json(
             be empty.
         use_threshold: a use at or above it is work: percent, or transfers for a kind that knows no percentage.
         setup: what is set on the machine, from ``MachineSetup.settings(types)`` and ``FleetStorage.settings()``.
+        drain: how work ends before the instance goes, from ``Drain.settings()``.
+        network: whether the traffic of the instance is published: a policy looks at it.
     """
     document: dict[str, object] = {
         "kind": kind.name,
-        "interval_seconds": interval_seconds,
-        "statsd": names.STATSD_ADDRESS,
-        "use_threshold": float(use_threshold),
-        "measurements": list(measurements),
         "expected": {each.name: kind.devices(each) for each in types},
+        "drain": dict(drain),
     }
-    if setup:
-        document["setup"] = dict(setup)
+    chosen = {
+        "interval_seconds": interval_seconds,
+        "use_threshold": float(use_threshold),
+        "measurements": tuple(measurements),
+        "setup": dict(setup) or None,
+        "network": network,
+    }
+    usual = Settings(kind.name)
+    document.update({name: value for name, value in chosen.items() if value != getattr(usual, name)})
     return json.dumps(document, separators=(",", ":"), sort_keys=True)

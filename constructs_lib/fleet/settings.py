@@ -11,13 +11,14 @@ from aws_cdk import aws_ec2 as ec2
 
 from constructs_lib.catalog import AcceleratedType
 from constructs_lib.errors import ArgumentError
+from constructs_lib.fleet.drain import Drain
 from constructs_lib.fleet.image import FleetImage
 from constructs_lib.fleet.instance_types import InstanceTypes, accelerated_types
 from constructs_lib.fleet.machine_setup import MachineSetup
 from constructs_lib.fleet.purchase import Purchase
 from constructs_lib.fleet.storage import FleetStorage
 from constructs_lib.release import IdlePolicy
-from constructs_lib.scaling import Demand
+from constructs_lib.scaling import Demand, FleetSchedule
 from constructs_lib.telemetry import AcceleratorKind, Telemetry
 from constructs_lib.validation import complaint, instance_of, integer
 
@@ -36,6 +37,8 @@ class FleetSettings:
     purchase: Purchase
     demand: Demand | None
     idle: IdlePolicy
+    drain: Drain
+    schedule: FleetSchedule | None
     telemetry: Telemetry
     storage: FleetStorage
     machine: MachineSetup
@@ -62,6 +65,8 @@ class FleetSettings:
         purchase: Purchase | None,
         demand: Demand | None,
         idle: IdlePolicy | None,
+        drain: Drain | None,
+        schedule: FleetSchedule | None,
         telemetry: Telemetry | None,
         storage: FleetStorage | None,
         machine: MachineSetup | None,
@@ -81,8 +86,13 @@ class FleetSettings:
             instance_of(where, "demand", demand, Demand, cure="write QueueDemand(queue, messages_per_instance=1)")
         bought = _settled(where, "purchase", purchase, Purchase, Purchase.on_demand())
         _check_base(where, bought, largest)
+        measured = _settled(where, "telemetry", telemetry, Telemetry, Telemetry())
         policy = _settled(where, "idle", idle, IdlePolicy, IdlePolicy())
         policy.threshold(kind, where=where)
+        policy.check_figures(kind, types, measured.measurements_of(kind, types, where=where), where=where)
+        policy.check_capacity(largest, where=where)
+        if schedule is not None:
+            _check_schedule(where, schedule, policy)
         disks = _settled(where, "storage", storage, FleetStorage, FleetStorage())
         disks.check_types(where, types)
         setup = _settled(where, "machine", machine, MachineSetup, MachineSetup())
@@ -96,7 +106,9 @@ class FleetSettings:
             purchase=bought,
             demand=demand,
             idle=policy,
-            telemetry=_settled(where, "telemetry", telemetry, Telemetry, Telemetry()),
+            drain=_settled(where, "drain", drain, Drain, Drain()),
+            schedule=schedule,
+            telemetry=measured,
             storage=disks,
             machine=setup,
         )
@@ -106,6 +118,15 @@ def _settled(where: str, parameter: str, given: T | None, type_: type[T], defaul
     if given is None:
         return default
     return instance_of(where, parameter, given, type_, cure=f"make it with {type_.__name__}")
+
+
+def _check_schedule(where: str, schedule: FleetSchedule, policy: IdlePolicy) -> None:
+    cure = "write FleetSchedule(office_hours=[Hours(start='08:00', end='18:00', time_zone='Europe/Berlin')])"
+    instance_of(where, "schedule", schedule, FleetSchedule, cure=cure)
+    if schedule.maintenance is not None and policy.max_instance_life is None:
+        rule = "be left out without idle.max_instance_life"
+        cure = "give IdlePolicy(max_instance_life=...): nothing else waits for a maintenance window"
+        raise ArgumentError(complaint(where, "schedule.maintenance", rule, list(schedule.maintenance), cure))
 
 
 def _check_base(where: str, purchase: Purchase, max_capacity: int) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_events as events
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
+from constructs_lib.release import OF_ACCELERATORS, IdleSignal
 from constructs_lib.telemetry import FleetMetrics, positive_alarm
 
 _SHORTEST_GAP_MINUTES = 10
@@ -19,7 +22,13 @@ _LATE_MINUTES = 2
 
 
 def telemetry_gap_alarm(
-    scope: Construct, id: str, metrics: FleetMetrics, *, warm_up_seconds: int, alarm_action: cloudwatch.IAlarmAction
+    scope: Construct,
+    id: str,
+    metrics: FleetMetrics,
+    signals: Sequence[IdleSignal],
+    *,
+    warm_up_seconds: int,
+    alarm_action: cloudwatch.IAlarmAction,
 ) -> cloudwatch.Alarm:
     """There is capacity, but no accelerator has reported for 10 minutes, or for the warm-up if that is longer.
 
@@ -37,7 +46,7 @@ def telemetry_gap_alarm(
             expression="in_service - samples",
             using_metrics={
                 "in_service": metrics.in_service_instances(),
-                "samples": metrics.accelerator_samples(),
+                "samples": _samples(metrics, signals),
             },
             label="instances in service less accelerator samples",
             period=Duration.minutes(1),
@@ -46,6 +55,18 @@ def telemetry_gap_alarm(
         datapoints=minutes,
         action=alarm_action,
     )
+
+
+def _samples(metrics: FleetMetrics, signals: Sequence[IdleSignal]) -> cloudwatch.Metric:
+    """How often the figure came that the policy looks at: of use there is none where nobody can read it."""
+    watched = next(each for each in OF_ACCELERATORS if each in signals)
+    if watched is IdleSignal.MEMORY:
+        return metrics.accelerator_memory(statistic="SampleCount")
+    if watched is IdleSignal.POWER:
+        return metrics.accelerator_power(statistic="SampleCount")
+    if watched is IdleSignal.IDLE_SECONDS:
+        return metrics.idle_time(statistic="SampleCount")
+    return metrics.accelerator_samples()
 
 
 def degraded_alarm(

@@ -42,15 +42,23 @@ class RuleTrigger(Construct):
 
 
 class ScheduleTrigger(RuleTrigger):
-    """Invokes ``function`` every so many minutes.
+    """Invokes ``function`` every so many minutes, and with each event that matches ``pattern``. Default: no event.
 
     A rule fires within seconds of its minute, where EventBridge Scheduler has a precision of one minute, so two of its
     runs can be almost two minutes apart.
     """
 
-    def __init__(self, scope: Construct, id: str, *, function: lambda_.Function, minutes: int) -> None:
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        function: lambda_.Function,
+        minutes: int,
+        pattern: Mapping[str, Any] | None = None,
+    ) -> None:
         rate = "rate(1 minute)" if minutes == 1 else f"rate({minutes} minutes)"
-        super().__init__(scope, id, function=function, schedule_expression=rate)
+        super().__init__(scope, id, function=function, schedule_expression=rate, event_pattern=pattern)
 
 
 class EventTrigger(RuleTrigger):

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from . import names
 from .busy import to_stderr
+from .draining import NOT_NOW, said
 from .events import Tell
 from .foreground import run_in_foreground
 
@@ -28,6 +29,8 @@ def run_busy(
     directory: Path = Path(names.BUSY_DIRECTORY),
     tell: Tell = to_stderr,
     now: Callable[[], float] = time.monotonic,
+    drain: Path = Path(names.DRAINING),
+    not_while_draining: bool = False,
 ) -> int:
     """Run a command, with a busy mark held until it ends, and return its exit status as a shell would.
 
@@ -35,12 +38,29 @@ def run_busy(
     protected if this process is killed. A command whose mark cannot be made runs all the same, and that it runs
     unprotected is told: telemetry must not stop work. Every few seconds it is tried again; a mark that is made then is
     held by this process alone. `now` gives seconds that never go back.
+
+    On an instance that drains it runs too, and that is told; with `not_while_draining` it does not, and the exit status
+    says so. The mark is made before that is looked at: so the drain sees the mark, or the command learns of the drain.
     """
     mark = _Mark(name or Path(command[0]).name, directory, tell, now)
     try:
+        going = _drain(drain, tell)
+        if going is not None and not_while_draining:
+            tell(f"this instance drains ({going}): {command[0]!r} is not run")
+            return NOT_NOW
+        if going is not None:
+            tell(f"this instance drains ({going}): the command runs, and is cut off if it is not over by then")
         return run_in_foreground(command, tell, mark.make)
     finally:
         mark.remove()
+
+
+def _drain(path: Path, tell: Tell) -> str | None:
+    try:
+        return said(path)
+    except OSError as problem:
+        tell(f"whether this instance drains is not known: {problem}")
+        return None
 
 
 class _Mark:

@@ -1,4 +1,4 @@
-"""The command line: ``accelerated-node run|status|read|busy|emit|setup``."""
+"""The command line: ``accelerated-node run|drain|status|draining|read|busy|emit|setup``."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pathlib import Path
 
 from . import names, status
 from .application import TYPES
+from .draining import NOT_NOW, said
 from .files import read_text
 from .places import Places
 from .readings import Reading
@@ -73,13 +74,20 @@ def _parser() -> argparse.ArgumentParser:
         return added
 
     add("run", _run, "publish until stopped; the service does this")
+    add("drain", _drain, "watch for the instance's end and let its work end before; the service does this")
     statuses = "exit with 1 if something fails, with 3 if nothing has been read yet or the last reading is old"
     shown = add("status", _status, f"show the last reading; {statuses}")
     shown.add_argument("--json", action="store_true", help="as one JSON object")
+    add("draining", _draining, "say whether the instance drains; exit with 0 while it does, else with 1")
     read = add("read", _read, "read the accelerators now; exit with 1 if that gives nothing")
     read.add_argument("--json", action="store_true", help="as one JSON object")
     busy = add("busy", _busy, "run a command, given behind --; the instance counts as busy until it ends")
     busy.add_argument("--name", help="what the mark is called; default: the command")
+    busy.add_argument(
+        "--not-while-draining",
+        action="store_true",
+        help=f"on an instance that drains, do not run the command but exit with {NOT_NOW}",
+    )
     emit = add("emit", _emit, "publish a value, or the lines of embedded metric format on the standard input")
     emit.add_argument("name", nargs="?", help="the metric's name")
     emit.add_argument("value", nargs="?", help="its value, a timing in milliseconds")
@@ -105,6 +113,24 @@ def _run(chosen: argparse.Namespace) -> int:
         print(f"accelerated-node: {error}", file=sys.stderr)
         return FAILED
     return OK
+
+
+def _drain(chosen: argparse.Namespace) -> int:
+    from . import composition
+    from .drain import composition as drain
+
+    try:
+        drain.run(_settings(chosen), _places(chosen))
+    except composition.AlreadyRunning as error:
+        print(f"accelerated-node: {error}", file=sys.stderr)
+        return FAILED
+    return OK
+
+
+def _draining(chosen: argparse.Namespace) -> int:
+    going = said(_places(chosen).file(names.DRAINING))
+    _show(["not draining" if going is None else f"draining: {going}"])
+    return FAILED if going is None else OK
 
 
 def _status(chosen: argparse.Namespace) -> int:
@@ -145,7 +171,14 @@ def _busy(chosen: argparse.Namespace) -> int:
 
     if not chosen.argv:
         return _misses_command("; write it as: busy -- COMMAND")
-    return run_busy(chosen.argv, chosen.name, _places(chosen).file(names.BUSY_DIRECTORY))
+    places = _places(chosen)
+    return run_busy(
+        chosen.argv,
+        chosen.name,
+        places.file(names.BUSY_DIRECTORY),
+        drain=places.file(names.DRAINING),
+        not_while_draining=chosen.not_while_draining,
+    )
 
 
 def _misses_command(cure: str) -> int:

@@ -42,7 +42,7 @@ def run(settings: Settings, places: Places) -> None:
     Raises :class:`AlreadyRunning` if another program does so, ValueError if the kind has no reader.
     """
     reader = reader_of(settings.kind)
-    with _only_one(places.file(_RUNNING)):
+    with only_one(places.file(_RUNNING)):
         events = Events(_write_line, time.time)
         stuck = Stuck()
         sender = connect(settings.statsd)
@@ -126,7 +126,7 @@ def _write_line(line: str) -> None:
 
 
 @contextmanager
-def _only_one(path: Path) -> Iterator[None]:
+def only_one(path: Path) -> Iterator[None]:
     """Hold a lock for as long as the program runs. Its tools do not inherit it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)

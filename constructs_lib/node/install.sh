@@ -22,7 +22,7 @@ cat >"$root/usr/local/bin/accelerated-node.new" <<'EOF_LAUNCHER'
 #!/bin/sh
 # Services start with a short PATH, on which the accelerators' own tools are not.
 PATH="$PATH:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-export PATH="$PATH:/opt/aws/neuron/bin:/opt/qti-aic/tools:/opt/xilinx/xrt/bin:/opt/xilinx/xrm/bin:/opt/xilinx/xcdr/bin"
+export PATH="$PATH:/opt/aws/neuron/bin:/opt/qti-aic/tools:/opt/xilinx/xrt/bin:/opt/xilinx/xrm/bin:/opt/xilinx/xcdr/bin:/snap/bin"
 # Isolated: no module of the directory that it is called in is taken for one of Python's own, and a program that it
 # starts finds Python's variables as they were.
 start='import runpy, sys
@@ -37,7 +37,7 @@ EOF_LAUNCHER
 chmod 0755 "$root/usr/local/bin/accelerated-node.new"
 mv "$root/usr/local/bin/accelerated-node.new" "$root/usr/local/bin/accelerated-node"
 
-for unit in accelerated-{setup,node,late-driver}.service accelerated-fleet.target; do
+for unit in accelerated-{setup,node,late-driver,drain}.service accelerated-fleet.target; do
   cp "$source/units/$unit" "$units/$unit"
   chmod 0644 "$units/$unit"
 done
@@ -47,7 +47,7 @@ chmod 0644 "$units/$busy"
 cp "$source/units/amazon-cloudwatch-agent.conf" "$units/amazon-cloudwatch-agent.service.d/accelerated-fleet.conf"
 chmod 0644 "$units/amazon-cloudwatch-agent.service.d/accelerated-fleet.conf"
 
-systemctl --no-reload enable "$busy" accelerated-setup.service accelerated-node.service accelerated-fleet.target
+systemctl --no-reload enable "$busy" accelerated-{setup,node,drain}.service accelerated-fleet.target
 # The only reload: one while containers run would cut them off from their GPU, so this comes before any workload.
 systemctl daemon-reload
 # Now: this boot is past the target that wants it, and marks can be held from here on. The program does not want it: it

@@ -50,6 +50,9 @@ BUSY_MARKS = "busy_marks"
 SESSIONS = "interactive_sessions"
 """How many people are logged in."""
 
+NETWORK_THROUGHPUT = "network_bytes_per_second"
+"""Traffic of the instance, in and out together, since the last reading."""
+
 SETUP_FAILURES = "setup_failures"
 """How many settings of the machine that were asked for are not in force."""
 
@@ -76,7 +79,7 @@ INSTANCE_METRICS = (
     COLD_START_AGENT,
     COLD_START_FIRST_USE,
 )
-"""Everything that is published once for an instance, without the dimension `index`."""
+"""Everything that each instance publishes once, without the dimension `index`; `NETWORK_THROUGHPUT` only if asked."""
 
 MEMBERS_BUSY = "MembersBusy"
 MEMBERS_IDLE = "MembersIdle"
@@ -84,6 +87,12 @@ MEMBERS_UNKNOWN = "MembersUnknown"
 MEMBERS_HELD = "MembersHeld"
 MEMBERS_IDLE_DESPITE_WORK = "MembersIdleDespiteWork"
 INSTANCES_RELEASED = "InstancesReleased"
+MEMBERS_RETAINED = "MembersRetained"
+"""Members that a failed hook has left behind: they bill beside their replacements."""
+LAUNCHES_STOPPED = "LaunchesStopped"
+"""1 while launches are stopped because so many in a row came to nothing, else 0."""
+DRAINS_ABANDONED = "DrainsAbandoned"
+"""Drains that the release handler ended because the machine was gone."""
 PASS_METRICS = (
     MEMBERS_BUSY,
     MEMBERS_IDLE,
@@ -91,8 +100,16 @@ PASS_METRICS = (
     MEMBERS_HELD,
     MEMBERS_IDLE_DESPITE_WORK,
     INSTANCES_RELEASED,
+    MEMBERS_RETAINED,
+    LAUNCHES_STOPPED,
+    DRAINS_ABANDONED,
 )
 """These are published by the release handler for its group, once per pass over a group that is not empty."""
+
+DRAINS_DONE = "DrainsDone"
+DRAINS_TIMED_OUT = "DrainsTimedOut"
+DRAIN_METRICS = (DRAINS_DONE, DRAINS_TIMED_OUT)
+"""An instance publishes one of these for its group when it has drained, or when its time to do so is over."""
 
 OWN_PREFIXES = (
     MEASUREMENT_PREFIX,
@@ -121,6 +138,15 @@ LIFE_DIRECTORY = "/var/lib/accelerated-fleet"
 """On disk: what is true for the whole life of the instance."""
 FAULT_LOG = "/var/log/accelerated-fleet/faults.log"
 """Lines of the kernel log that tell of a faulty accelerator."""
+DRAINING = f"{STATE_DIRECTORY}/draining"
+"""There while the instance drains: JSON with the reason and the deadline."""
+DRAIN_MEMORY = f"{LIFE_DIRECTORY}/drain.json"
+"""On disk, so that a machine that restarts in the middle of a drain goes on with it."""
+
+DRAIN_HOOK = "Drain"
+"""Name of the group's termination hook, which the instance completes when it has drained."""
+DRAIN_SIGNALS = ("SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM", "SIGUSR1", "SIGUSR2")
+"""What can be sent to whoever holds a busy mark: those that `accelerated-node busy` passes on."""
 
 
 def measurement_metric(measurement: str) -> str:
@@ -130,4 +156,5 @@ def measurement_metric(measurement: str) -> str:
 
 def is_fleets_own(name: str) -> bool:
     """Whether the fleet publishes under this name, or may: its figures must not be mixed with an application's."""
-    return name in INSTANCE_METRICS or name in PASS_METRICS or name.startswith(OWN_PREFIXES)
+    own = (*INSTANCE_METRICS, NETWORK_THROUGHPUT, *PASS_METRICS, *DRAIN_METRICS)
+    return name in own or name.startswith(OWN_PREFIXES)

@@ -21,6 +21,7 @@ from .instance_metadata import Identity
 from .kernel_log import News
 from .life import LifeStory
 from .memory import Memory
+from .network import Traffic, count_bytes
 from .notify import Supervisor
 from .places import Places
 from .readings import FAILED, Answer, NoReading
@@ -48,7 +49,8 @@ class Machine:
 
     `open_doors` makes the place for busy marks. `read` is given how many devices the instance has, None if nobody
     knows. `count_busy_marks` counts those since a time in epoch seconds. `kernel_news` is given the time in epoch
-    seconds and since boot. `now` gives epoch seconds, `since_boot` seconds that never go back.
+    seconds and since boot. `now` gives epoch seconds, `since_boot` seconds that never go back. `count_traffic` counts
+    bytes on the network.
     """
 
     open_doors: Callable[[], None]
@@ -61,6 +63,7 @@ class Machine:
     send: Callable[[Sequence[Metric]], None]
     now: Callable[[], float]
     since_boot: Callable[[], float]
+    count_traffic: Callable[[], int] = count_bytes
 
 
 class Program:
@@ -80,6 +83,7 @@ class Program:
         self._not_in_force: Mapping[str, str] = {}
         self._unverified: Mapping[str, str] = {}
         self._memory = self._guard.attempt("memory", self._remembered) or Memory()
+        self._traffic = Traffic(settings.interval_seconds) if settings.network else None
 
     def _remembered(self) -> Memory:
         text = read_text(self._places.file(_MEMORY_FILE))
@@ -121,7 +125,7 @@ class Program:
         self._last_reading = now
         outcome = derive(self._settings, self._memory.state, answer, counts, since_boot)
         self._remember(outcome, now)
-        self._publish(outcome, answer, now)
+        self._publish(outcome, answer, now, self._network(since_boot))
 
     def _pass_kernel_news(self) -> None:
         now, since_boot = self._machine.now(), self._machine.since_boot()
@@ -194,9 +198,16 @@ class Program:
         text = memory.to_text(self._memory)
         self._guard.attempt("memory", lambda: write_atomically(self._places.file(_MEMORY_FILE), text))
 
-    def _publish(self, outcome: Outcome, answer: Answer, now: float) -> None:
+    def _network(self, since_boot: float) -> tuple[Metric, ...]:
+        traffic = self._traffic
+        if traffic is None:
+            return ()
+        rate = self._guard.attempt("network", lambda: traffic.per_second(self._machine.count_traffic(), since_boot))
+        return () if rate is None else (Metric(names.NETWORK_THROUGHPUT, rate),)
+
+    def _publish(self, outcome: Outcome, answer: Answer, now: float, network: tuple[Metric, ...]) -> None:
         cold_start = self._life.due(self._identity, self._memory.first_use)
-        metrics = (*outcome.metrics, *cold_start)
+        metrics = (*outcome.metrics, *network, *cold_start)
         sent = self._guard.attempt("statsd", lambda: self._send(metrics))
         if sent and cold_start:
             self._life.published(cold_start)

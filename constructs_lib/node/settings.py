@@ -16,6 +16,9 @@ _INSTANCE_TYPE = re.compile(r"[a-z0-9-]+\.[a-z0-9-]+")
 _FAMILY = re.compile(r"[a-z0-9-]+")
 _LOOPBACK = re.compile(r"127(?:\.\d{1,3}){3}:\d{1,5}")
 _PATH = re.compile(r"(?:/(?!\.{1,2}(?:/|$))[\w.@+-]+)+")
+_NAMESPACE = re.compile(r"[A-Za-z0-9._/#:-]{1,255}")
+_SHORTEST_DEADLINE_SECONDS = 30
+_LONGEST_DEADLINE_SECONDS = 115 * 60
 _LARGEST_THRESHOLD = 1e15
 _LONGEST_VALUE = 120
 
@@ -54,13 +57,29 @@ class MachineSetup:
 
 
 @dataclass(frozen=True)
+class Drain:
+    """How work ends before the instance goes. A command that was not asked for is empty.
+
+    `namespace` is where the metrics of a drain are published, `signal` the name of one of `names.DRAIN_SIGNALS`.
+    """
+
+    deadline_seconds: int
+    namespace: str
+    signal: str = "SIGTERM"
+    command: str = ""
+    checkpoint_command: str = ""
+    drain_on_rebalance: bool = False
+
+
+@dataclass(frozen=True)
 class Settings:
     """The whole file. Only `kind` has to be in it.
 
     A reading is taken each `interval_seconds`, 60 unless given. `statsd` is where the CloudWatch agent listens, on this
     machine. A device whose use is at or above `use_threshold` is in use: percent, or transfers for a kind that knows no
     percentage; 5 unless given. `measurements` names the figures that are published for each device: none unless given.
-    `expected` says how many devices an instance type has.
+    `expected` says how many devices an instance type has. Without `drain` nothing is done when the instance is to go.
+    With `network` its traffic is published.
     """
 
     kind: str
@@ -70,6 +89,8 @@ class Settings:
     measurements: tuple[str, ...] = ()
     expected: Mapping[str, int] = field(default_factory=dict)
     setup: MachineSetup | None = None
+    drain: Drain | None = None
+    network: bool = False
 
 
 def load_settings(path: Path) -> Settings:
@@ -199,6 +220,33 @@ _MACHINE_SETUP: Mapping[str, _Check] = {
     "open_files": _whole(1024, 1 << 30),
 }
 
+
+def _text(where: str, parameter: str, value: object) -> str:
+    if not isinstance(value, str) or not value.strip() or "\0" in value:
+        raise _error(where, parameter, "be a text that is not empty", value)
+    return value
+
+
+def _signal(where: str, parameter: str, value: object) -> str:
+    if not isinstance(value, str) or value not in names.DRAIN_SIGNALS:
+        raise _error(where, parameter, f"be one of {', '.join(names.DRAIN_SIGNALS)}", value)
+    return value
+
+
+def _drain(where: str, parameter: str, value: object) -> Drain:
+    needed = ("deadline_seconds", "namespace")
+    return Drain(**_checked(where, f"{parameter}.", value, _DRAIN, needed=needed))
+
+
+_DRAIN: Mapping[str, _Check] = {
+    "deadline_seconds": _whole(_SHORTEST_DEADLINE_SECONDS, _LONGEST_DEADLINE_SECONDS),
+    "namespace": _matching(_NAMESPACE, "be the name of a namespace of metrics"),
+    "signal": _signal,
+    "command": _text,
+    "checkpoint_command": _text,
+    "drain_on_rebalance": _flag,
+}
+
 _SETTINGS: Mapping[str, _Check] = {
     "kind": _matching(_KIND, "be the name of a kind of accelerator, as nvidia"),
     "interval_seconds": _whole(10, 600),
@@ -207,4 +255,6 @@ _SETTINGS: Mapping[str, _Check] = {
     "measurements": _measurements,
     "expected": _expected,
     "setup": _setup,
+    "drain": _drain,
+    "network": _flag,
 }

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
+from constructs_lib.release.idle_signal import OF_ACCELERATORS, IdleSignal
 from constructs_lib.release.policy import IdlePolicy
 from constructs_lib.telemetry import FleetMetrics, positive_alarm
 
@@ -25,8 +28,12 @@ def alarm_periods(window_seconds: int) -> tuple[int, int]:
     return period, window_seconds // period
 
 
-def idle_alarm(scope: Construct, id: str, metrics: FleetMetrics, policy: IdlePolicy) -> cloudwatch.Alarm:
-    """The busiest accelerator of the group stayed below the threshold for the whole window.
+def idle_alarm(
+    scope: Construct, id: str, metrics: FleetMetrics, policy: IdlePolicy, signals: Sequence[IdleSignal]
+) -> cloudwatch.Alarm:
+    """The accelerator that is most in use stayed below the threshold for the whole window.
+
+    It watches the first signal of the policy that looks at accelerators; the handler asks for all of them.
 
     Two ways in which nothing looks like idleness are closed. An empty group has no utilisation: the expression yields
     100 for it (more if the threshold is higher), so the alarm is at rest and can change again. A silent group has none
@@ -35,27 +42,82 @@ def idle_alarm(scope: Construct, id: str, metrics: FleetMetrics, policy: IdlePol
     expressions with CloudWatch metrics", section on missing data, and "Configuring how CloudWatch alarms treat missing
     data".
     """
+    watched = next(each for each in OF_ACCELERATORS if each in signals)
+    if watched is IdleSignal.IDLE_SECONDS:
+        return _idle_time_alarm(scope, id, metrics, policy)
     period, count = alarm_periods(policy.window_seconds)
     every = Duration.seconds(period)
-    threshold = policy.threshold(metrics.kind)
+    busiest, threshold = _busiest(watched, metrics, policy, every)
     busy = max(100.0, threshold)
+    return _trigger(
+        scope,
+        id,
+        expression=f"IF(in_service < 1, {busy:g}, busiest)",
+        using_metrics={"in_service": _in_service(metrics, every), "busiest": busiest},
+        label=f"use of the busiest accelerator, {busy:g} while the group is empty",
+        every=every,
+        operator=cloudwatch.ComparisonOperator.LESS_THAN_THRESHOLD,
+        threshold=threshold,
+        periods=count,
+    )
+
+
+def _busiest(
+    watched: IdleSignal, metrics: FleetMetrics, policy: IdlePolicy, every: Duration
+) -> tuple[cloudwatch.Metric, float]:
+    """The highest figure of any accelerator of the group, and below which it is idle."""
+    if watched is IdleSignal.MEMORY:
+        assert policy.threshold_memory_mib is not None
+        return metrics.accelerator_memory(period=every, statistic="Maximum"), policy.threshold_memory_mib
+    if watched is IdleSignal.POWER:
+        assert policy.threshold_power_watts is not None
+        return metrics.accelerator_power(period=every, statistic="Maximum"), policy.threshold_power_watts
+    return metrics.busiest_accelerator(period=every), policy.threshold(metrics.kind)
+
+
+def _idle_time_alarm(scope: Construct, id: str, metrics: FleetMetrics, policy: IdlePolicy) -> cloudwatch.Alarm:
+    """The instances count their idle time themselves: the one that was used last has reached the window."""
+    every = Duration.seconds(_FINE_PERIOD)
+    return _trigger(
+        scope,
+        id,
+        expression="IF(in_service < 1, 0, idle)",
+        using_metrics={"in_service": _in_service(metrics, every), "idle": metrics.idle_time(period=every)},
+        label="time since any instance was in use, 0 while the group is empty",
+        every=every,
+        operator=cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
+        threshold=policy.window_seconds,
+        periods=1,
+    )
+
+
+def _in_service(metrics: FleetMetrics, every: Duration) -> cloudwatch.Metric:
+    return metrics.in_service_instances(period=every, statistic="Minimum")
+
+
+def _trigger(
+    scope: Construct,
+    id: str,
+    *,
+    expression: str,
+    using_metrics: Mapping[str, cloudwatch.IMetric],
+    label: str,
+    every: Duration,
+    operator: cloudwatch.ComparisonOperator,
+    threshold: float,
+    periods: int,
+) -> cloudwatch.Alarm:
     return cloudwatch.Alarm(
         scope,
         id,
         alarm_description="Every accelerator of the group has been idle for the whole window.",
         metric=cloudwatch.MathExpression(
-            expression=f"IF(in_service < 1, {busy:g}, busiest)",
-            using_metrics={
-                "in_service": metrics.in_service_instances(period=every, statistic="Minimum"),
-                "busiest": metrics.busiest_accelerator(period=every),
-            },
-            label=f"use of the busiest accelerator, {busy:g} while the group is empty",
-            period=every,
+            expression=expression, using_metrics=dict(using_metrics), label=label, period=every
         ),
-        comparison_operator=cloudwatch.ComparisonOperator.LESS_THAN_THRESHOLD,
+        comparison_operator=operator,
         threshold=threshold,
-        evaluation_periods=count,
-        datapoints_to_alarm=count,
+        evaluation_periods=periods,
+        datapoints_to_alarm=periods,
         treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
     )
 

@@ -15,12 +15,16 @@ from constructs_lib.catalog import AcceleratedType, known_types
 from constructs_lib.errors import ArgumentError
 from constructs_lib.notifications import notifications_topic
 from constructs_lib.references import check_references
-from constructs_lib.release.loop import ReleaseLoop, ScaleInProtection
+from constructs_lib.release.handler_settings import ReleaseSettings, ScaleInProtection
+from constructs_lib.release.loop import ReleaseLoop
 from constructs_lib.release.policy import IdlePolicy
 from constructs_lib.release.signals import doubt_of_agent
 from constructs_lib.scaling import Demand
 from constructs_lib.telemetry import NVIDIA, AgentConfiguration, FleetMetrics, telemetry_statements
 from constructs_lib.validation import complaint, instance_of
+
+_GROUP_TAG = "aws:autoscaling:groupName"
+"""Auto Scaling gives it to each instance of a group, and nobody else can."""
 
 
 class IdleRelease(Construct):
@@ -31,7 +35,9 @@ class IdleRelease(Construct):
     (``GroupInServiceInstances``) the idle alarm rests, and the schedule alone finds what is idle, every five minutes.
 
     Limitations: an instance that is protected from scale-in counts as held by somebody and is never released. Anything
-    else that lowers the group's capacity (a scaling policy, a schedule) still picks victims by itself.
+    else that lowers the group's capacity (a scaling policy, a schedule) still picks victims by itself. Work is drained
+    by the group's own termination hooks, if it has any. Launches that come to nothing are counted only if the policy's
+    ``max_failed_launches`` says so, since the group then launches no more until somebody resumes it.
     """
 
     def __init__(
@@ -67,19 +73,24 @@ class IdleRelease(Construct):
                 Annotations.of(self).add_warning_v2(warning, text)
         _refuse_protected(path, auto_scaling_group)
         signals = policy.signals_without_node_program(where=path)
+        policy.threshold(NVIDIA, where=path)
+        types = _any_nvidia_type()
+        policy.check_figures(NVIDIA, types, NVIDIA.standard_measurements(types), where=path)
         self.notifications = notifications_topic(self, "Notifications", notifications)
-        self._loop = ReleaseLoop(
-            self,
-            "Release",
+        group_name = auto_scaling_group.auto_scaling_group_name
+        settings = ReleaseSettings(
             auto_scaling_group=auto_scaling_group,
-            metrics=FleetMetrics(auto_scaling_group.auto_scaling_group_name, NVIDIA),
+            metrics=FleetMetrics(group_name, NVIDIA),
             policy=policy,
             signals=signals,
-            doubt=doubt_of_agent(NVIDIA),
+            doubt=doubt_of_agent(signals, NVIDIA),
             protection=ScaleInProtection.HOLD,
             demand=demand,
-            alarm_action=SnsAction(self.notifications),
+            notifications=self.notifications,
+            max_failed_launches=0 if policy.max_failed_launches is None else policy.max_failed_launches,
+            member_tag=(_GROUP_TAG, group_name),
         )
+        self._loop = ReleaseLoop(self, "Release", settings, alarm_action=SnsAction(self.notifications))
 
     @property
     def agent_configuration(self) -> str:

@@ -8,44 +8,55 @@ from enum import Enum
 
 from aws_cdk import Duration
 
+from constructs_lib.catalog import AcceleratedType
 from constructs_lib.errors import ArgumentError
+from constructs_lib.release.idle_signal import NEED_THE_NODE_PROGRAM, STANDARD, CustomSignal, IdleSignal
+from constructs_lib.release.keep_warm import KeepWarm
+from constructs_lib.release.policy_checks import (
+    DAY,
+    HOUR,
+    MINUTE,
+    WHERE,
+    check_thresholds,
+    duration_seconds,
+    percentage,
+    quiet_hours_of,
+    require_thresholds,
+    signals_of,
+)
+from constructs_lib.scaling import Hours
 from constructs_lib.telemetry import AcceleratorKind
-from constructs_lib.validation import complaint, instance_of, integer, number
+from constructs_lib.validation import complaint, instance_of, integer, list_of, number
 
-_WHERE = "IdlePolicy"
-_MINUTE = 60
-_SHORTEST_WINDOW = 5 * _MINUTE
-_LONGEST_WINDOW = 24 * 60 * _MINUTE  # above one day CloudWatch evaluates an alarm only once an hour
-_LONGEST_WARM_UP = 60 * _MINUTE  # Auto Scaling's default instance warm-up takes no more
-_DEFAULT_WARM_UP = 10 * _MINUTE
+_SHORTEST_WINDOW = 5 * MINUTE
+_LONGEST_WINDOW = DAY  # above one day CloudWatch evaluates an alarm only once an hour
+_LONGEST_WARM_UP = HOUR  # Auto Scaling's default instance warm-up takes no more
+_DEFAULT_WINDOW = 15 * MINUTE
+_DEFAULT_WARM_UP = 10 * MINUTE
+_SHORTEST_DOUBT = 15 * MINUTE  # three passes of the release handler
 _DEFAULT_PERCENT = 5.0
 _DEFAULT_CPU_PERCENT = 10.0
-_WHY_NO_LONGER = {
-    "window": "CloudWatch judges an alarm over more than a day only once an hour",
-    "warm_up": "Auto Scaling takes at most an hour",
-}
+_DEFAULT_NETWORK_MIB_S = 1.0
+_CORES_AT_WORK = 2
+_MOST_RELEASES = 200  # the release handler ends no more in one pass
+_MOST_SIGNALS = 5
+# Parameter, shortest, longest, and what a message shows as an example.
+_LIFE_TIMES = (
+    ("min_instance_life", 0, 7 * DAY, "Duration.minutes(50)"),
+    ("max_instance_life", HOUR, 365 * DAY, "Duration.days(7)"),
+    ("max_unknown", _SHORTEST_DOUBT, 30 * DAY, "Duration.hours(4)"),
+    ("end_retained_after", MINUTE, 30 * DAY, "Duration.hours(12)"),
+)
 
 
-class IdleSignal(Enum):
-    """What can prove that an instance is in use. An instance is idle only if every enabled signal says so."""
+class AtMinimum(Enum):
+    """What becomes of an instance past a hard limit when the group is as small as it may be."""
 
-    ACCELERATOR = "accelerator"
-    """Use of the busiest accelerator of the instance. Always part of a policy."""
+    LEAVE = "leave"
+    """It stays, and each pass says so."""
 
-    BUSY_MARK = "busy_mark"
-    """A program on the instance says that it is busy: ``accelerated-node busy -- COMMAND``, or a lock that it holds."""
-
-    CPU = "cpu"
-    """CPU utilisation of the whole instance: data loading, compiling, writing a checkpoint."""
-
-    SESSIONS = "sessions"
-    """A person is on the machine through SSM Session Manager, as Systems Manager says; over as soon as they leave."""
-
-    LOGINS = "logins"
-    """A person was logged in within the window, as the machine itself says: SSH, a console, and Session Manager too."""
-
-
-_NEED_THE_NODE_PROGRAM = (IdleSignal.BUSY_MARK, IdleSignal.LOGINS)
+    REPLACE = "replace"
+    """It is ended, and Auto Scaling starts another in its place."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +64,9 @@ class IdlePolicy:
     """When an instance is idle, and how fast idle ones are released. Two policies that say the same are equal.
 
     An instance is released when every signal was known and idle over the whole window. Silence is never idleness: a
-    missing metric, a failed read or an unfinished warm-up keeps the instance.
+    missing metric, a failed read or an unfinished warm-up keeps the instance. ``max_instance_life`` and
+    ``max_unknown`` are the only exceptions; both are off unless they are given, and neither ends an instance that
+    carries the tag ``accelerated-fleet:hold``.
 
     Attributes:
         window: how long an instance must have been idle. Whole minutes from 5 minutes to 24 hours.
@@ -62,54 +75,85 @@ class IdlePolicy:
         threshold_transfers: for accelerators that know no utilisation (FPGAs), in place of ``threshold_percent``: one
             with fewer transfers over its bus and memory ports between two readings, which are a minute apart unless
             ``Telemetry(resolution=...)`` says otherwise, is idle. At least 1. Default: 1, so that any transfer is use.
+        threshold_memory_mib: for ``IdleSignal.MEMORY``, which needs it: an instance whose accelerators each use less
+            memory is idle. Above 0.
+        threshold_power_watts: for ``IdleSignal.POWER``, which needs it: an instance whose accelerators each draw less
+            is idle. Above 0.
+        threshold_network_mib_s: for ``IdleSignal.NETWORK``: an instance with less traffic is idle. Above 0.
+            Default: 1.
         warm_up: time after launch in which an instance counts as starting: boot, driver, data staging. Whole minutes,
             at most an hour and at most the window. Default: 10 minutes, or the window if that is shorter.
-        signals: what is looked at. Must contain ``IdleSignal.ACCELERATOR``. ``BUSY_MARK`` and ``LOGINS`` come from the
-            program that an ``AcceleratedFleet`` puts on its instances; ``IdleRelease`` refuses them.
-            Default: all five for an ``AcceleratedFleet``, the other three for an ``IdleRelease``.
+        signals: what is looked at. Must contain ``ACCELERATOR``, or ``MEMORY``, ``POWER`` or ``IDLE_SECONDS`` where
+            use cannot be read. ``BUSY_MARK``, ``LOGINS``, ``NETWORK`` and ``IDLE_SECONDS`` come from the program that
+            an ``AcceleratedFleet`` puts on its instances; ``IdleRelease`` refuses them.
+            Default: ``ACCELERATOR``, ``CPU``, ``SESSIONS``, and for an ``AcceleratedFleet`` ``BUSY_MARK`` and
+            ``LOGINS``.
         cpu_threshold_percent: an instance below this CPU utilisation (all cores together) is idle. Above 0, below 100.
-            Default: 10.
+            Default: 10, or two cores of the fleet's largest type if that is less.
+        custom_signals: metrics of the work itself, which are looked at besides; at most 5. Default: none.
         max_release_share: at most this share of the instances in service, rounded up, is released in one pass of the
             release handler. Above 0, at most 1. Default: 1, every idle instance.
+        max_releases_per_pass: at most so many, besides. 1 to 200. Default: 200.
+        min_instance_life: an idle instance younger than this stays, where starting one is slow or billed by the hour.
+            Whole minutes, at most 7 days. Default: none.
+        quiet_hours: in them nothing is released because it is idle. Default: none.
+        keep_warm: capacities that are not undercut in some hours. Where several hold at once, the largest does.
+            Default: none.
+        max_instance_life: an instance older than this is ended, **also while it is busy**, once it has drained. Whole
+            minutes from 1 hour to 365 days, longer than ``window``. ``FleetSchedule(maintenance=...)`` limits it to
+            some hours. Default: none.
+        max_unknown: an instance that could not be judged for so long, in three passes or more, is ended. Whole minutes,
+            at least the window and 15 minutes more, at most 30 days. Default: none, such instances are kept and told
+            of.
+        at_minimum: what becomes of an instance past one of these two limits at the group's minimum size. An idle one
+            stays there. Default: ``AtMinimum.LEAVE``.
+        end_retained_after: an instance that a failed lifecycle hook has left behind (``Terminating:Retained``) is ended
+            after this time. Whole minutes from 1 minute to 30 days. Default: never, each pass tells of it.
+        max_failed_launches: after so many launches in a row that came to nothing the group launches no more, until
+            somebody resumes it. 1 to 100, or 0 for never. Default: 5 for an ``AcceleratedFleet``, 0 for an
+            ``IdleRelease``.
 
     Raises:
-        ArgumentError: a value is out of range, or the window is shorter than the warm-up.
+        ArgumentError: a value is out of range, or does not go together with another one.
     """
 
     # The CDK's Durations have no equality, so the seconds stand for them.
     window: Duration | None = field(default=None, compare=False)
     threshold_percent: float | None = None
     threshold_transfers: int | None = None
+    threshold_memory_mib: float | None = None
+    threshold_power_watts: float | None = None
+    threshold_network_mib_s: float | None = None
     warm_up: Duration | None = field(default=None, compare=False)
     signals: Sequence[IdleSignal] | None = None
     cpu_threshold_percent: float | None = None
+    custom_signals: Sequence[CustomSignal] | None = None
     max_release_share: float | None = None
+    max_releases_per_pass: int | None = None
+    min_instance_life: Duration | None = field(default=None, compare=False)
+    quiet_hours: Sequence[Hours] | None = None
+    keep_warm: Sequence[KeepWarm] | None = None
+    max_instance_life: Duration | None = field(default=None, compare=False)
+    max_unknown: Duration | None = field(default=None, compare=False)
+    at_minimum: AtMinimum | None = None
+    end_retained_after: Duration | None = field(default=None, compare=False)
+    max_failed_launches: int | None = None
     window_seconds: int = field(init=False)
     warm_up_seconds: int = field(init=False)
+    min_instance_life_seconds: int | None = field(init=False)
+    max_instance_life_seconds: int | None = field(init=False)
+    max_unknown_seconds: int | None = field(init=False)
+    end_retained_after_seconds: int | None = field(init=False)
 
     def __post_init__(self) -> None:
-        window = _whole_minutes("window", self.window, 15 * _MINUTE, _SHORTEST_WINDOW, _LONGEST_WINDOW)
-        warm_up = _whole_minutes("warm_up", self.warm_up, min(_DEFAULT_WARM_UP, window), 0, _LONGEST_WARM_UP)
-        if warm_up > window:
-            rule = f"not be shorter than warm_up ({warm_up // _MINUTE} minutes)"
-            cure = "lengthen it or shorten the warm-up, else an instance is judged by its own boot"
-            raise ArgumentError(complaint(_WHERE, "window", rule, f"{window // _MINUTE} minutes", cure))
-        self._settle("window", Duration.seconds(window))
-        self._settle("window_seconds", window)
-        self._settle("warm_up", Duration.seconds(warm_up))
-        self._settle("warm_up_seconds", warm_up)
-        if self.threshold_percent is not None:
-            self._settle("threshold_percent", _percent("threshold_percent", self.threshold_percent))
-        if self.threshold_transfers is not None:
-            cure = "give a number of transfers, such as 1000"
-            integer(_WHERE, "threshold_transfers", self.threshold_transfers, minimum=1, cure=cure)
-        self._settle("cpu_threshold_percent", _cpu_percent(self.cpu_threshold_percent))
-        self._settle("signals", None if self.signals is None else _signals(self.signals))
-        share = 1.0 if self.max_release_share is None else self.max_release_share
-        number(_WHERE, "max_release_share", share, above=0, maximum=1, cure="give a share such as 0.5, or 1 for all")
-        self._settle("max_release_share", float(share))
+        self._settle_window()
+        self._settle_signals()
+        self._settle_thresholds()
+        self._settle_pace()
+        self._settle_hours()
+        self._settle_life_times()
 
-    def threshold(self, kind: AcceleratorKind, *, where: str = _WHERE) -> float:
+    def threshold(self, kind: AcceleratorKind, *, where: str = WHERE) -> float:
         """Return below which use an accelerator of this kind is idle: percent, or transfers.
 
         Raises:
@@ -126,60 +170,183 @@ class IdlePolicy:
             return kind.idle_below if self.threshold_transfers is None else float(self.threshold_transfers)
         return _DEFAULT_PERCENT if self.threshold_percent is None else self.threshold_percent
 
+    def cpu_threshold(self, types: Sequence[AcceleratedType]) -> float:
+        """Return below which CPU utilisation an instance is idle, in percent of all its cores.
+
+        On a machine of 192 cores 10 % are nineteen of them: a loop that feeds the accelerators takes one or two.
+        """
+        if self.cpu_threshold_percent is not None:
+            return self.cpu_threshold_percent
+        cores = max((each.vcpus for each in types if each.vcpus is not None), default=1)
+        return min(_DEFAULT_CPU_PERCENT, round(100 * _CORES_AT_WORK / cores, 2))
+
     def signals_with_node_program(self) -> tuple[IdleSignal, ...]:
         """Return what is looked at on instances that run the node program."""
-        return tuple(IdleSignal) if self.signals is None else tuple(self.signals)
+        return STANDARD if self.signals is None else tuple(self.signals)
 
-    def signals_without_node_program(self, *, where: str = _WHERE) -> tuple[IdleSignal, ...]:
+    def signals_without_node_program(self, *, where: str = WHERE) -> tuple[IdleSignal, ...]:
         """Return what is looked at on instances of a group that is not ours.
 
         Raises:
             ArgumentError: a signal was asked for that only the node program gives. ``where`` is the construct's path.
         """
         for signal in self.signals or ():
-            if signal in _NEED_THE_NODE_PROGRAM:
+            if signal in NEED_THE_NODE_PROGRAM:
                 rule = "hold only what can be seen without the program of an AcceleratedFleet on the instances"
                 cure = "leave it out, or use AcceleratedFleet: without its publisher every instance would be unknown"
                 raise ArgumentError(complaint(where, "idle.signals", rule, signal.name, cure))
-        return tuple(each for each in self.signals_with_node_program() if each not in _NEED_THE_NODE_PROGRAM)
+        return tuple(each for each in self.signals_with_node_program() if each not in NEED_THE_NODE_PROGRAM)
+
+    def check_figures(
+        self, kind: AcceleratorKind, types: Sequence[AcceleratedType], measurements: Sequence[str], *, where: str
+    ) -> None:
+        """Refuse a signal whose figure not every instance publishes: without it each one would be unknown for ever.
+
+        Args:
+            kind: of the accelerators.
+            types: of the instances.
+            measurements: what is published of each accelerator.
+            where: construct path, for messages.
+        """
+        for signal, figure in ((IdleSignal.MEMORY, kind.memory), (IdleSignal.POWER, kind.power)):
+            if signal not in (self.signals or ()):
+                continue
+            if figure is None or figure not in measurements:
+                rule = "hold only figures that the instances publish"
+                cure = (
+                    f"leave it out: no {kind.title} tells it"
+                    if figure is None
+                    else f"measure {figure!r} on all of them"
+                )
+                raise ArgumentError(complaint(where, "idle.signals", rule, signal.name, cure))
+            without = [each.name for each in types if not kind.measurement(figure).readable_on(each)]
+            if without:
+                rule = f"hold only figures that every type publishes ({', '.join(without)} does not)"
+                cure = "leave it out, or make a fleet of its own for these types"
+                raise ArgumentError(complaint(where, "idle.signals", rule, signal.name, cure))
+
+    def check_capacity(self, most: int, *, where: str) -> None:
+        """Refuse to keep more instances warm than the group may have."""
+        for each in self.keep_warm or ():
+            if each.instances > most:
+                rule = f"not exceed max_capacity ({most})"
+                cure = "raise max_capacity, or keep fewer"
+                raise ArgumentError(complaint(where, "idle.keep_warm", rule, each.instances, cure))
+
+    # --- values and defaults -----------------------------------------------------------------------------------------
+
+    def _settle_window(self) -> None:
+        example = "Duration.minutes(15)"
+        window, warm_up = _DEFAULT_WINDOW, min(_DEFAULT_WARM_UP, _DEFAULT_WINDOW)
+        if self.window is not None:
+            cure = "metrics arrive once a minute, and CloudWatch judges an alarm over more than a day only once an hour"
+            window = duration_seconds(
+                "window", self.window, _SHORTEST_WINDOW, _LONGEST_WINDOW, example=example, cure=cure
+            )
+            warm_up = min(_DEFAULT_WARM_UP, window)
+        if self.warm_up is not None:
+            cure = "metrics arrive once a minute, and Auto Scaling takes at most an hour"
+            warm_up = duration_seconds("warm_up", self.warm_up, 0, _LONGEST_WARM_UP, example=example, cure=cure)
+        if warm_up > window:
+            rule = f"not be shorter than warm_up ({warm_up // MINUTE} minutes)"
+            cure = "lengthen it or shorten the warm-up, else an instance is judged by its own boot"
+            raise ArgumentError(complaint(WHERE, "window", rule, f"{window // MINUTE} minutes", cure))
+        self._settle("window", Duration.seconds(window))
+        self._settle("window_seconds", window)
+        self._settle("warm_up", Duration.seconds(warm_up))
+        self._settle("warm_up_seconds", warm_up)
+
+    def _settle_signals(self) -> None:
+        if self.signals is not None:
+            self._settle("signals", signals_of(self.signals))
+        if self.custom_signals is None:
+            return
+        cure = "leave it out for none, or write [CustomSignal(namespace='Jobs', metric_name='running', idle_below=1)]"
+        custom = list_of(WHERE, "custom_signals", self.custom_signals, CustomSignal, cure=cure)
+        if len(custom) > _MOST_SIGNALS or len(set(custom)) < len(custom):
+            rule = f"be at most {_MOST_SIGNALS} different ones"
+            raise ArgumentError(complaint(WHERE, "custom_signals", rule, custom, "leave out what says the same"))
+        self._settle("custom_signals", custom)
+
+    def _settle_thresholds(self) -> None:
+        if self.threshold_transfers is not None:
+            cure = "give a number of transfers, such as 1000"
+            integer(WHERE, "threshold_transfers", self.threshold_transfers, minimum=1, cure=cure)
+        for parameter in ("threshold_percent", "cpu_threshold_percent"):
+            if (given := getattr(self, parameter)) is not None:
+                self._settle(parameter, percentage(parameter, given))
+        for parameter, example in (
+            ("threshold_memory_mib", "1024, in MiB"),
+            ("threshold_power_watts", "40, in W"),
+            ("threshold_network_mib_s", "1, in MiB a second"),
+        ):
+            if (given := getattr(self, parameter)) is not None:
+                self._settle(parameter, number(WHERE, parameter, given, above=0, cure=f"give for example {example}"))
+        needed = {
+            "threshold_memory_mib": (IdleSignal.MEMORY, self.threshold_memory_mib),
+            "threshold_power_watts": (IdleSignal.POWER, self.threshold_power_watts),
+        }
+        network = (IdleSignal.NETWORK, self.threshold_network_mib_s)
+        cpu = (IdleSignal.CPU, self.cpu_threshold_percent)
+        signals = self.signals_with_node_program()
+        check_thresholds(signals, {**needed, "threshold_network_mib_s": network, "cpu_threshold_percent": cpu})
+        require_thresholds(signals, needed)
+        if IdleSignal.NETWORK in signals and self.threshold_network_mib_s is None:
+            self._settle("threshold_network_mib_s", _DEFAULT_NETWORK_MIB_S)
+
+    def _settle_pace(self) -> None:
+        share = 1.0 if self.max_release_share is None else self.max_release_share
+        number(WHERE, "max_release_share", share, above=0, maximum=1, cure="give a share such as 0.5, or 1 for all")
+        self._settle("max_release_share", float(share))
+        if self.max_releases_per_pass is not None:
+            cure = "leave it out, or give a number of instances: the release handler ends no more in one pass"
+            given = self.max_releases_per_pass
+            integer(WHERE, "max_releases_per_pass", given, minimum=1, maximum=_MOST_RELEASES, cure=cure)
+        if self.max_failed_launches is not None:
+            cure = "give a number of launches, or 0 to try for ever"
+            integer(WHERE, "max_failed_launches", self.max_failed_launches, minimum=0, maximum=100, cure=cure)
+
+    def _settle_hours(self) -> None:
+        if self.quiet_hours is not None:
+            self._settle("quiet_hours", quiet_hours_of(self.quiet_hours))
+        if self.keep_warm is not None:
+            cure = "leave it out for none, or write [KeepWarm(instances=1, hours=Hours(...))]"
+            self._settle("keep_warm", list_of(WHERE, "keep_warm", self.keep_warm, KeepWarm, cure=cure))
+
+    def _settle_life_times(self) -> None:
+        for parameter, shortest, longest, example in _LIFE_TIMES:
+            given = getattr(self, parameter)
+            seconds = None
+            if given is not None:
+                seconds = duration_seconds(parameter, given, shortest, longest, example=example)
+            self._settle(f"{parameter}_seconds", seconds)
+        self._check_max_instance_life()
+        self._check_max_unknown()
+        chosen = AtMinimum.LEAVE if self.at_minimum is None else self.at_minimum
+        instance_of(WHERE, "at_minimum", chosen, AtMinimum, cure="write AtMinimum.LEAVE or AtMinimum.REPLACE")
+        if chosen is AtMinimum.REPLACE and self.max_instance_life is None and self.max_unknown is None:
+            rule = "be left out without max_instance_life and max_unknown"
+            cure = "give one of them: an idle instance at the minimum always stays"
+            raise ArgumentError(complaint(WHERE, "at_minimum", rule, chosen.name, cure))
+        self._settle("at_minimum", chosen)
+
+    def _check_max_instance_life(self) -> None:
+        longest = self.max_instance_life_seconds
+        if longest is None:
+            return
+        for other, seconds in (("window", self.window_seconds), ("min_instance_life", self.min_instance_life_seconds)):
+            if seconds is not None and longest <= seconds:
+                rule = f"be longer than {other} ({seconds // MINUTE} minutes)"
+                cure = "lengthen it: no instance would ever live to be released as idle"
+                raise ArgumentError(complaint(WHERE, "max_instance_life", rule, f"{longest // MINUTE} minutes", cure))
+
+    def _check_max_unknown(self) -> None:
+        longest, least = self.max_unknown_seconds, self.window_seconds + _SHORTEST_DOUBT
+        if longest is not None and longest < least:
+            rule = f"be at least window and {_SHORTEST_DOUBT // MINUTE} minutes ({least // MINUTE} minutes)"
+            cure = "lengthen it: a gap of the metrics alone would end an instance at work"
+            raise ArgumentError(complaint(WHERE, "max_unknown", rule, f"{longest // MINUTE} minutes", cure))
 
     def _settle(self, name: str, value: object) -> None:
         """Replace an omitted value by its default; afterwards the policy never changes again."""
         object.__setattr__(self, name, value)
-
-
-def _whole_minutes(parameter: str, value: Duration | None, default: int, minimum: int, maximum: int) -> int:
-    if value is None:
-        return default
-    instance_of(_WHERE, parameter, value, Duration, cure="write for example Duration.minutes(15)")
-    if value.is_unresolved():
-        rule = "be known at synth, since the alarm's periods are computed from it"
-        raise ArgumentError(complaint(_WHERE, parameter, rule, "a token", "give a literal Duration"))
-    milliseconds = value.to_milliseconds()
-    if milliseconds % (1000 * _MINUTE) or not minimum * 1000 <= milliseconds <= maximum * 1000:
-        rule = f"be whole minutes from {minimum // _MINUTE} to {maximum // _MINUTE}"
-        cure = f"metrics arrive once a minute, and {_WHY_NO_LONGER[parameter]}"
-        raise ArgumentError(complaint(_WHERE, parameter, rule, value.to_human_string(), cure))
-    return int(milliseconds // 1000)
-
-
-def _cpu_percent(value: float | None) -> float:
-    return _DEFAULT_CPU_PERCENT if value is None else _percent("cpu_threshold_percent", value)
-
-
-def _percent(parameter: str, value: float) -> float:
-    number(_WHERE, parameter, value, above=0, below=100, cure="give a percentage such as 5")
-    return float(value)
-
-
-def _signals(signals: Sequence[IdleSignal]) -> tuple[IdleSignal, ...]:
-    if not isinstance(signals, (list, tuple)):
-        cure = "write for example [IdleSignal.ACCELERATOR, IdleSignal.CPU]"
-        raise ArgumentError(complaint(_WHERE, "signals", "be a list of IdleSignal", signals, cure))
-    for signal in signals:
-        instance_of(_WHERE, "signals", signal, IdleSignal, cure="write for example IdleSignal.CPU")
-    if IdleSignal.ACCELERATOR not in signals:
-        cure = "add it: a fleet whose accelerators nobody looks at would lose running work"
-        named = [signal.name for signal in signals]
-        raise ArgumentError(complaint(_WHERE, "signals", "contain IdleSignal.ACCELERATOR", named, cure))
-    return tuple(signal for signal in IdleSignal if signal in signals)

@@ -1,6 +1,18 @@
-"""Demand becomes capacity: from zero to exactly what waiting work needs."""
+"""Demand and the clock become capacity: from zero to exactly what waiting work needs, and to zero outside its hours."""
 
 from constructs_lib.scaling.demand import Demand, QueueDemand
+from constructs_lib.scaling.hours import Hours, Weekday
+from constructs_lib.scaling.schedule import FleetSchedule, WakeUp
+from constructs_lib.scaling.scheduled_capacity import ScheduledCapacity
 from constructs_lib.scaling.wake import WakeOnDemand
 
-__all__ = ["Demand", "QueueDemand", "WakeOnDemand"]
+__all__ = [
+    "Demand",
+    "FleetSchedule",
+    "Hours",
+    "QueueDemand",
+    "ScheduledCapacity",
+    "WakeOnDemand",
+    "WakeUp",
+    "Weekday",
+]

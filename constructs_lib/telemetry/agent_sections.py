@@ -75,7 +75,7 @@ def statsd_section(options: Telemetry) -> dict[str, Any]:
     Figures of the instance and of its work have a dimension ``metric_type`` of the agent's own.
     """
     assert options.application_metrics is not None
-    dropped = [*names.INSTANCE_METRICS, *options.application_metrics]
+    dropped = [*names.INSTANCE_METRICS, names.NETWORK_THROUGHPUT, *options.application_metrics]
     if options.per_accelerator_series is False:
         dropped += [names.measurement_metric(name) for name in names.MEASUREMENTS]
     return {**statsd_listener(options), "drop_original_metrics": dropped}

@@ -21,6 +21,7 @@ def billed_metrics(
     instances: int,
     *,
     with_setup: bool,
+    with_network: bool = False,
 ) -> int:
     """Return how many custom metrics these instances publish at most, if all run the whole month.
 
@@ -34,8 +35,9 @@ def billed_metrics(
         kind: of the accelerators.
         types: of the fleet; the one with the most to tell counts.
         telemetry: what is published.
-        instances: how many run; the metrics of the release function are counted if any does.
+        instances: how many run; those of the release function and of drains are counted if any does.
         with_setup: whether settings of the machine were asked for, so that those that fail are counted.
+        with_network: whether the idle policy looks at the traffic of instances. Default: no.
 
     Raises:
         ArgumentError: ``instances`` is not a whole number of at least 0.
@@ -45,8 +47,8 @@ def billed_metrics(
         return 0
     rolled_up = max(_names(kind, types, each, telemetry) for each in types)
     alone = max(_names(kind, types, each, telemetry) + _own_series(kind, types, each, telemetry) for each in types)
-    failures = (instances + 1) * with_setup
-    return instances * alone + rolled_up + failures + len(names.PASS_METRICS)
+    asked = (instances + 1) * (with_setup + with_network)
+    return instances * alone + rolled_up + asked + len(names.PASS_METRICS) + len(names.DRAIN_METRICS)
 
 
 def _names(kind: AcceleratorKind, types: Sequence[AcceleratedType], each: AcceleratedType, telemetry: Telemetry) -> int:

@@ -60,6 +60,26 @@ class GroupMetrics:
         """Instances that the release handler released. Default: sum over five minutes."""
         return self._of_pass(names.INSTANCES_RELEASED, "Released", "Sum", options)
 
+    def members_retained(self, **options: Unpack[MetricOptions]) -> cloudwatch.Metric:
+        """Members that a failed lifecycle hook has left behind, which bill on. Default: maximum over five minutes."""
+        return self._of_pass(names.MEMBERS_RETAINED, "Retained", "Maximum", options)
+
+    def launches_stopped(self, **options: Unpack[MetricOptions]) -> cloudwatch.Metric:
+        """1 while launches are stopped because none came to anything. Default: maximum over five minutes."""
+        return self._of_pass(names.LAUNCHES_STOPPED, "Launches stopped", "Maximum", options)
+
+    def drains_done(self, **options: Unpack[MetricOptions]) -> cloudwatch.Metric:
+        """Instances that drained in time. Default: sum over five minutes."""
+        return self._of_pass(names.DRAINS_DONE, "Drained", "Sum", options)
+
+    def drains_timed_out(self, **options: Unpack[MetricOptions]) -> cloudwatch.Metric:
+        """Instances whose time to drain was over before their work was. Default: sum over five minutes."""
+        return self._of_pass(names.DRAINS_TIMED_OUT, "Drains timed out", "Sum", options)
+
+    def drains_abandoned(self, **options: Unpack[MetricOptions]) -> cloudwatch.Metric:
+        """Drains that nobody was left to end, since the machine was gone. Default: sum over five minutes."""
+        return self._of_pass(names.DRAINS_ABANDONED, "Drains abandoned", "Sum", options)
+
     def _of_group(self, name: str, title: str, statistic: str, options: MetricOptions) -> cloudwatch.Metric:
         return series(_GROUP, self.auto_scaling_group_name, name, title, statistic, options)
 

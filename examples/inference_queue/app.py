@@ -1,7 +1,7 @@
 """Jobs on a queue, worked on by a Spot and On-Demand GPU fleet that rests at zero.
 
 ``cdk deploy InferenceQueue`` makes a VPC of its own; with ``-c vpc_id=vpc-...`` the fleet goes into that one.
-``-c email=you@example.com`` subscribes you to the alarms.
+``-c email=you@example.com`` subscribes you to the alarms; with ``-c expire_after_days=7`` the stack ends by itself.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from aws_cdk import aws_sns_subscriptions as subscriptions
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
-from constructs_lib import AcceleratedFleet, IdlePolicy, Purchase, QueueDemand
+from constructs_lib import AcceleratedFleet, Drain, IdlePolicy, Purchase, QueueDemand, StackExpiry
 
 _JOBS_AT_A_TIME = 4
 _JOB_TIMEOUT = Duration.minutes(15)
@@ -85,6 +85,7 @@ class InferenceQueue(Stack):
             max_capacity=8,
             demand=QueueDemand(jobs, messages_per_instance=_JOBS_AT_A_TIME),
             idle=IdlePolicy(window=Duration.minutes(15)),
+            drain=Drain(deadline=_JOB_TIMEOUT),
             purchase=Purchase.spot(on_demand_percent=25),
             user_data=self._build_worker(jobs),
         )
@@ -92,6 +93,9 @@ class InferenceQueue(Stack):
         email = self.node.try_get_context("email")
         if email:
             fleet.notifications.add_subscription(subscriptions.EmailSubscription(email))
+        days = self.node.try_get_context("expire_after_days")
+        if days:
+            StackExpiry(self, "Expiry", after=Duration.days(int(days)), notifications=fleet.notifications)
         CfnOutput(self, "QueueUrl", value=jobs.queue_url, description="Put jobs here")
         CfnOutput(self, "GroupName", value=fleet.auto_scaling_group.auto_scaling_group_name)
         CfnOutput(self, "TopicArn", value=fleet.notifications.topic_arn, description="Alarms and failed launches")

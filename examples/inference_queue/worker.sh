@@ -16,8 +16,10 @@ EOF
 cat >/opt/inference/worker <<'EOF'
 #!/bin/bash
 # A message is deleted only after its job succeeded; one that fails comes back after its visibility timeout and goes to
-# the dead-letter queue after the third try. A job that takes long keeps its message hidden while it runs.
+# the dead-letter queue after the third try. A job that takes long keeps its message hidden while it runs. On an instance
+# that is to go the job at hand is finished, and no other begun.
 HIDDEN=300
+DRAINING=/run/accelerated-fleet/draining
 
 keep_hidden() {
   while sleep $((HIDDEN / 4)); do
@@ -31,6 +33,7 @@ slot() {
   local message receipt keeper body mark pause=5
   body=$(mktemp)
   while :; do
+    [ ! -e "$DRAINING" ] || { sleep 5; continue; }
     # A node whose GPU stops answering would fail every job it takes, and empty the queue into the dead letters.
     nvidia-smi -L >/dev/null || { sleep 30; continue; }
     message=$(aws sqs receive-message --queue-url "$QUEUE_URL" --wait-time-seconds 20 \
@@ -42,8 +45,14 @@ slot() {
     # A busy mark, held for as long as the job runs: it may rest the GPU, to load data or to write results. A node
     # without a place for marks works on all the same.
     mark=$(mktemp /run/accelerated-fleet/busy/job-XXXXXX) || mark=$(mktemp)
-    field Body <<<"$message" >"$body" && flock "$mark" /opt/inference/job <"$body" &&
-      aws sqs delete-message --queue-url "$QUEUE_URL" --receipt-handle "$receipt"
+    field Body <<<"$message" >"$body"
+    # Looked at once more under the mark: so either the drain sees the mark, or this sees the drain. Its signal is for
+    # programs that could save what they have; this one is waited for.
+    (trap '' TERM && exec flock "$mark" bash -c "[ ! -e $DRAINING ] || exit 75; exec /opt/inference/job" <"$body")
+    case $? in
+    0) aws sqs delete-message --queue-url "$QUEUE_URL" --receipt-handle "$receipt" ;;
+    75) aws sqs change-message-visibility --queue-url "$QUEUE_URL" --receipt-handle "$receipt" --visibility-timeout 0 ;;
+    esac
     kill $keeper
     rm -f "$mark"
   done

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol, TypedDict
 
 from botocore.exceptions import ClientError
 
+from fleet_cleanup.decision import Hook
 from fleet_cleanup.request import FleetIdentity
 from fleet_cleanup.stack_status import StackReader
 from runtime.aws_errors import error_code
@@ -19,6 +20,10 @@ from runtime.patience import Patience
 _IDS_PER_PROTECTION_CALL = 50
 _INSTANCES_PER_PAGE = 1000
 _BILLED_STATES = ["pending", "running", "stopping", "stopped"]
+_LAUNCHING = "autoscaling:EC2_INSTANCE_LAUNCHING"
+_DEFAULT_HEARTBEAT_SECONDS = 3600
+# Each of the calls that a deletion can do without is tried for a few seconds, not for the whole run.
+_ATTEMPTS = 5
 
 
 class Tag(TypedDict):
@@ -49,6 +54,16 @@ class Flag(TypedDict):
     Value: bool
 
 
+class HookDocument(TypedDict, total=False):
+    LifecycleHookName: str
+    LifecycleTransition: str
+    HeartbeatTimeout: int
+
+
+class HooksAnswer(TypedDict, total=False):
+    LifecycleHooks: list[HookDocument]
+
+
 class AutoScalingClient(GroupReader, Protocol):
     """The Auto Scaling calls of the clean-up."""
 
@@ -75,6 +90,14 @@ class AutoScalingClient(GroupReader, Protocol):
     def terminate_instance_in_auto_scaling_group(
         self, *, InstanceId: str, ShouldDecrementDesiredCapacity: bool
     ) -> object: ...
+
+    def cancel_instance_refresh(self, *, AutoScalingGroupName: str) -> object: ...
+
+    def describe_lifecycle_hooks(self, *, AutoScalingGroupName: str) -> HooksAnswer: ...
+
+    def delete_lifecycle_hook(self, *, LifecycleHookName: str, AutoScalingGroupName: str) -> object: ...
+
+    def delete_warm_pool(self, *, AutoScalingGroupName: str, ForceDelete: bool) -> object: ...
 
 
 class InstanceClient(Protocol):
@@ -112,14 +135,55 @@ class FleetAccess:
 
     def suspend_zone_rebalancing(self) -> None:
         """Keep Auto Scaling from terminating working instances to even out the zones."""
+        self.suspend(["AZRebalance"])
+
+    def suspend(self, processes: Sequence[str]) -> None:
+        """Suspend processes of the group, besides those that are suspended already."""
         self.patience.call(
-            "suspending AZRebalance",
+            f"suspending {', '.join(processes)}",
             partial(
                 self.clients.autoscaling.suspend_processes,
                 AutoScalingGroupName=self.fleet.group_name,
-                ScalingProcesses=["AZRebalance"],
+                ScalingProcesses=list(processes),
             ),
         )
+
+    def cancel_instance_refresh(self) -> bool:
+        """Cancel the instance refresh; return whether there was one."""
+        cancel = partial(self.clients.autoscaling.cancel_instance_refresh, AutoScalingGroupName=self.fleet.group_name)
+        try:
+            self._patience_for_extras().call("cancelling the instance refresh", cancel)
+        except ClientError as error:
+            if error_code(error).removesuffix("Fault") == "ActiveInstanceRefreshNotFound":
+                return False
+            raise
+        return True
+
+    def hooks(self) -> tuple[Hook, ...]:
+        """Return the group's lifecycle hooks."""
+        ask = partial(self.clients.autoscaling.describe_lifecycle_hooks, AutoScalingGroupName=self.fleet.group_name)
+        answer = self._patience_for_extras().call("listing the lifecycle hooks", ask)
+        return tuple(_hook(document) for document in answer.get("LifecycleHooks", []))
+
+    def delete_hook(self, name: str) -> None:
+        """Delete a hook. AWS completes what waits in it: a launch is abandoned, a termination goes on."""
+        delete = partial(
+            self.clients.autoscaling.delete_lifecycle_hook,
+            LifecycleHookName=name,
+            AutoScalingGroupName=self.fleet.group_name,
+        )
+        self._patience_for_extras().call(f"deleting the hook {name}", delete)
+
+    def delete_warm_pool(self) -> None:
+        """Delete the warm pool with its instances. A pool that is gone or going is no error."""
+        delete = partial(
+            self.clients.autoscaling.delete_warm_pool, AutoScalingGroupName=self.fleet.group_name, ForceDelete=True
+        )
+        try:
+            self.patience.call("deleting the warm pool", delete)
+        except ClientError as error:
+            if error_code(error) != "ValidationError":
+                raise
 
     def close_group(self) -> None:
         """Set all sizes to 0 and let no new instance be born protected."""
@@ -167,7 +231,30 @@ class FleetAccess:
         except ClientError as error:
             if error_code(error) != "ValidationError":
                 raise
-            self._terminate_by_ec2(instance_id)
+            self.terminate_by_ec2(instance_id)
+
+    def terminate_by_ec2(self, instance_id: str) -> None:
+        """Terminate an instance past its group, whatever protects it."""
+        terminate = partial(self.clients.ec2.terminate_instances, InstanceIds=[instance_id])
+        try:
+            self.patience.call(f"terminating {instance_id} by EC2", terminate)
+        except ClientError as error:
+            code = error_code(error)
+            if code == "InvalidInstanceID.NotFound":
+                return
+            if code != "OperationNotPermitted":
+                raise
+            # Somebody switched on termination protection; an instance left behind would bill outside any
+            # group.
+            self.patience.call(
+                f"switching off termination protection of {instance_id}",
+                partial(
+                    self.clients.ec2.modify_instance_attribute,
+                    InstanceId=instance_id,
+                    DisableApiTermination={"Value": False},
+                ),
+            )
+            self.patience.call(f"terminating {instance_id} by EC2", terminate)
 
     def survivors(self, members: Sequence[str]) -> list[str]:
         """Return the fleet's instances (by its own tag) that still bill and are not among `members`."""
@@ -186,6 +273,9 @@ class FleetAccess:
             token = page.get("NextToken")
             if not token:
                 return sorted(found.difference(members))
+
+    def _patience_for_extras(self) -> Patience:
+        return replace(self.patience, attempts=_ATTEMPTS)
 
     def _is_ours(self, document: InstanceDocument) -> bool:
         # A filter value may hold wildcards (* and ?), and would then match another fleet's instances too.
@@ -213,24 +303,10 @@ class FleetAccess:
                 refused[instance_id] = str(error)
         return refused
 
-    def _terminate_by_ec2(self, instance_id: str) -> None:
-        terminate = partial(self.clients.ec2.terminate_instances, InstanceIds=[instance_id])
-        try:
-            self.patience.call(f"terminating {instance_id} by EC2", terminate)
-        except ClientError as error:
-            code = error_code(error)
-            if code == "InvalidInstanceID.NotFound":
-                return
-            if code != "OperationNotPermitted":
-                raise
-            # Somebody switched on termination protection; an instance left behind would bill outside any
-            # group.
-            self.patience.call(
-                f"switching off termination protection of {instance_id}",
-                partial(
-                    self.clients.ec2.modify_instance_attribute,
-                    InstanceId=instance_id,
-                    DisableApiTermination={"Value": False},
-                ),
-            )
-            self.patience.call(f"terminating {instance_id} by EC2", terminate)
+
+def _hook(document: HookDocument) -> Hook:
+    return Hook(
+        name=document["LifecycleHookName"],
+        launching=document.get("LifecycleTransition") == _LAUNCHING,
+        heartbeat_seconds=document.get("HeartbeatTimeout", _DEFAULT_HEARTBEAT_SECONDS),
+    )

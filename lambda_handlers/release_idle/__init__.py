@@ -1,1 +1,1 @@
-"""Releases the instances of one group that have been idle for the whole window, and nothing else."""
+"""Releases the instances of one group that have been idle for the whole window, and those past a hard limit."""

@@ -1,91 +1,94 @@
-"""Who is busy and who is idle. Pure: plain data and the time in, verdicts with reasons out."""
+"""What a pass decides. Pure: everything that it knows in, verdicts with reasons and a plan out."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from enum import Enum
 
-from release_idle.measurement import Busy, Idle, Reading, Signal, Unknown, Window, examine, window_before
+from release_idle.launch_trouble import LAUNCH
+from release_idle.measurement import Busy, Finding, Idle, Reading, Series, Signal, Unknown, examine
+from release_idle.members import Machine, Member, State, Verdict, is_active, is_coming, is_retained
+from release_idle.planning import Candidate, CapacityLimits, Cause, Plan, members_at_work, plan_release
+from release_idle.policy import AtMinimum, IdlePolicy
+from release_idle.unknown_memory import UNKNOWN_TAG, UnknownMemory, unknown_again
+from runtime.demand import Backlog
 
-
-class State(str, Enum):
-    """What a member of the group is. Only `IDLE` can ever be released."""
-
-    BUSY = "busy"
-    IDLE = "idle"
-    UNKNOWN = "unknown"
-    STARTING = "starting"
-    HELD = "held"
-    LEAVING = "leaving"
-
-
-@dataclass(frozen=True, kw_only=True)
-class IdlePolicy:
-    """When a member counts as idle, and how much of the fleet may go in one pass."""
-
-    window_seconds: int
-    warm_up_seconds: int
-    period_seconds: int
-    signals: tuple[Signal, ...]
-    max_release_share: float
-    hold_tag_key: str
-    protection_holds: bool
-    """Whether scale-in protection is a person's "hands off" (a group that is not ours) or set on every member
-    by the group itself (ours, where only this decision may choose a victim)."""
-
-    def __post_init__(self) -> None:
-        # Without a signal nothing could speak against idleness, and silence is never a fact.
-        if not self.signals:
-            raise ValueError("signals must hold at least one signal, got none")
-
-    def first_signals(self, count: int) -> IdlePolicy:
-        """Return the policy with its first `count` signals: who is not idle by those is not idle at all."""
-        return replace(self, signals=self.signals[:count])
-
-    def window(self, now: datetime) -> Window:
-        """Return the window that an instance must have been idle for, at `now`."""
-        return window_before(now, window_seconds=self.window_seconds, period_seconds=self.period_seconds)
+__all__ = [
+    "AtMinimum",
+    "Decision",
+    "Facts",
+    "IdlePolicy",
+    "Machine",
+    "Member",
+    "State",
+    "Verdict",
+    "decide",
+    "find",
+    "is_active",
+    "is_to_be_asked",
+    "judge",
+    "judge_standing",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Machine:
-    """What EC2 knows about an instance."""
+class Facts:
+    """Everything that a pass knows at one moment.
 
-    launched_at: datetime
-    state: str
-    tags: Mapping[str, str]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Member:
-    """An instance of the group.
-
-    `machine` is None when EC2 did not return the instance, `in_session` when sessions could not be read.
+    `readings` holds an entry, by signal name and maybe empty, for each member that was looked at; only those can go.
+    `settled` are the verdicts on the others from an earlier look. `backlog` is None when the queue could not be read.
+    `asked_to_leave` says when an earlier pass asked for a member's termination: whatever the group says, it goes.
     """
 
-    instance_id: str
-    lifecycle_state: str
-    protected: bool
-    machine: Machine | None
-    in_session: bool | None
-    capacity: int = 1
+    now: datetime
+    min_size: int
+    desired: int
+    members: tuple[Member, ...]
+    readings: Mapping[str, Mapping[str, Reading]]
+    backlog: Backlog | None
+    suspended_processes: tuple[str, ...] = ()
+    asked_to_leave: Mapping[str, datetime] = field(default_factory=dict)
+    settled: Mapping[str, Verdict] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Verdict:
-    """What a member is and why.
+class Decision:
+    """What each member is, who goes, and what the next pass has to remember.
 
-    `idle_seconds` is how long it has surely been idle, None if it is not. `at_work` says that a signal shows use in its
-    newest points: a member that is busy only because somebody is logged in, or because it worked earlier in the window,
-    may have no work now.
+    `remember` are the members of which nothing is known now, `forget` those of which that was so: empty unless the
+    policy limits how long a member may be unknown.
     """
 
-    state: State
-    reason: str
-    idle_seconds: int | None = None
-    at_work: bool = False
+    verdicts: Mapping[str, Verdict]
+    plan: Plan
+    remember: Mapping[str, UnknownMemory]
+    forget: tuple[str, ...]
+
+
+def decide(facts: Facts, policy: IdlePolicy) -> Decision:
+    """Return the verdict on each member, and which of those that were looked at go, in which order and why.
+
+    Those past a hard limit go first, oldest first: their places are then filled by idle ones. Then the idle ones go,
+    longest idle first; of those that are equally idle the dearest first, On-Demand before Spot, then by instance id.
+    """
+    verdicts = {member.instance_id: verdict for member in facts.members if (verdict := _verdict(member, facts, policy))}
+    unknown = _unknown_members(facts, verdicts, policy) if policy.max_unknown_seconds is not None else {}
+    candidates = [
+        candidate
+        for member in facts.members
+        if member.instance_id in facts.readings
+        and (candidate := _candidate(member, verdicts[member.instance_id], unknown, policy, facts.now))
+    ]
+    candidates.sort(key=lambda candidate: _turn(candidate, verdicts[candidate.member.instance_id], policy))
+    limits = _limits(facts, verdicts, policy)
+    return Decision(
+        verdicts=verdicts,
+        plan=plan_release(facts.members, verdicts, candidates, limits),
+        remember=unknown,
+        forget=_forgotten(facts, unknown) if policy.max_unknown_seconds is not None else (),
+    )
 
 
 def judge(member: Member, readings: Mapping[str, Reading], policy: IdlePolicy, now: datetime) -> Verdict:
@@ -126,9 +129,26 @@ def judge_standing(member: Member, policy: IdlePolicy, now: datetime) -> Verdict
     return None
 
 
-def is_active(lifecycle_state: str) -> bool:
-    """Return whether a member counts toward the desired capacity: in service or on its way into it."""
-    return lifecycle_state == "InService" or _is_coming(lifecycle_state)
+def is_to_be_asked(finding: Finding | Verdict | None, policy: IdlePolicy) -> bool:
+    """Return whether a member's next signal has to be read after this finding, or this verdict on its standing.
+
+    The first that is not idle decides. But only of a member that no signal at all shows busy is nothing known, and a
+    limit on that asks for all of them.
+    """
+    if finding is None or isinstance(finding, Idle):
+        return True
+    is_unknown = isinstance(finding, Unknown) or (isinstance(finding, Verdict) and finding.state is State.UNKNOWN)
+    return is_unknown and policy.max_unknown_seconds is not None
+
+
+def find(signal: Signal, readings: Mapping[str, Reading], member: Member, policy: IdlePolicy, now: datetime) -> Finding:
+    """Return what one signal says about a member whose standing leaves it to its signals."""
+    reading = readings.get(signal.name)
+    # judge_standing has let only members with a machine through.
+    if reading is None or member.machine is None:
+        return Unknown(f"{signal.name} was not read")
+    expected_from = member.machine.launched_at + timedelta(seconds=policy.warm_up_seconds)
+    return examine(signal, reading, policy.window(now), expected_from=expected_from, now=now)
 
 
 def _judge_lifecycle(member: Member) -> Verdict | None:
@@ -136,35 +156,22 @@ def _judge_lifecycle(member: Member) -> Verdict | None:
         return None
     if member.lifecycle_state == "Standby":
         return Verdict(state=State.HELD, reason="parked in Standby")
-    if member.lifecycle_state.endswith(":Retained"):
-        # A lifecycle hook failed and the group keeps the instance for whoever wants to look at it: it bills until then.
+    if is_retained(member.lifecycle_state):
         return Verdict(state=State.HELD, reason=f"retained by the group: {member.lifecycle_state}")
-    state = State.STARTING if _is_coming(member.lifecycle_state) else State.LEAVING
+    state = State.STARTING if is_coming(member.lifecycle_state) else State.LEAVING
     return Verdict(state=state, reason=f"not in service: {member.lifecycle_state}")
 
 
-def _is_coming(lifecycle_state: str) -> bool:
-    # An instance whose root volume is replaced reboots and comes back; it never left the group.
-    return lifecycle_state.startswith(("Pending", "ReplacingRootVolume")) or lifecycle_state == "RootVolumeReplaced"
-
-
 def _judge_signals(member: Member, readings: Mapping[str, Reading], policy: IdlePolicy, now: datetime) -> Verdict:
-    window = policy.window(now)
-    # judge_standing has let only members with a machine through.
-    assert member.machine is not None
-    warm_from = member.machine.launched_at + timedelta(seconds=policy.warm_up_seconds)
     idle: list[Idle] = []
     for signal in policy.signals:
-        reading = readings.get(signal.name)
-        if reading is None:
-            return Verdict(state=State.UNKNOWN, reason=f"{signal.name} was not read")
-        finding = examine(signal, reading, window, expected_from=warm_from, now=now)
+        finding = find(signal, readings, member, policy, now)
         if isinstance(finding, Busy):
             return Verdict(state=State.BUSY, reason=finding.reason, at_work=finding.at_work)
         if isinstance(finding, Unknown):
             return Verdict(state=State.UNKNOWN, reason=finding.reason)
         idle.append(finding)
-    if not all(finding.whole_window for finding in idle):
+    if member.machine is not None and not all(finding.whole_window for finding in idle):
         age = (now - member.machine.launched_at).total_seconds()
         return Verdict(
             state=State.STARTING,
@@ -172,3 +179,97 @@ def _judge_signals(member: Member, readings: Mapping[str, Reading], policy: Idle
         )
     idle_seconds = int((now - max(finding.since for finding in idle)).total_seconds())
     return Verdict(state=State.IDLE, reason="; ".join(finding.reason for finding in idle), idle_seconds=idle_seconds)
+
+
+def _verdict(member: Member, facts: Facts, policy: IdlePolicy) -> Verdict | None:
+    """Return the verdict on a member, None for one that nobody has looked at yet."""
+    asked_at = facts.asked_to_leave.get(member.instance_id)
+    if asked_at is not None:
+        return Verdict(state=State.LEAVING, reason=f"asked to leave at {asked_at:%Y-%m-%dT%H:%M:%SZ}")
+    readings = facts.readings.get(member.instance_id)
+    if readings is None:
+        return facts.settled.get(member.instance_id)
+    return judge(member, readings, policy, facts.now)
+
+
+def _candidate(
+    member: Member,
+    verdict: Verdict,
+    unknown: Mapping[str, UnknownMemory],
+    policy: IdlePolicy,
+    now: datetime,
+) -> Candidate | None:
+    """Return the member as one that may go, None when nothing says that it may."""
+    machine = member.machine
+    # Who is held stays past every hard limit. Of an instance that EC2 did not return nobody knows whether it is held.
+    if machine is None or verdict.state not in (State.BUSY, State.IDLE, State.UNKNOWN):
+        return None
+    age = int((now - machine.launched_at).total_seconds())
+    if policy.max_life_seconds is not None and age >= policy.max_life_seconds and policy.ends_the_old(now):
+        reason = f"launched {age} s ago, maximum life is {policy.max_life_seconds} s; {verdict.reason}"
+        return Candidate(member=member, cause=Cause.MAX_LIFE, reason=reason)
+    memory = unknown.get(member.instance_id)
+    if memory is not None and policy.max_unknown_seconds is not None and memory.has_lasted(policy.max_unknown_seconds):
+        lasted = f"unknown since {memory.since:%Y-%m-%dT%H:%M:%SZ}, the limit is {policy.max_unknown_seconds} s"
+        return Candidate(member=member, cause=Cause.MAX_UNKNOWN, reason=f"{lasted}; {verdict.reason}")
+    if verdict.state is not State.IDLE:
+        return None
+    objection = None
+    if age < policy.min_life_seconds:
+        objection = f"launched {age} s ago, minimum life is {policy.min_life_seconds} s"
+    elif policy.is_quiet(now):
+        objection = "these are hours in which nothing idle is released"
+    return Candidate(member=member, cause=Cause.IDLE, reason=verdict.reason, objection=objection)
+
+
+def _turn(candidate: Candidate, verdict: Verdict, policy: IdlePolicy) -> tuple[bool, float, float, bool, str]:
+    member = candidate.member
+    assert member.machine is not None
+    if candidate.is_overdue:
+        return (False, member.machine.launched_at.timestamp(), 0.0, False, member.instance_id)
+    price = policy.usd_per_hour.get(member.machine.instance_type or "", 0.0)
+    return (True, -(verdict.idle_seconds or 0), -price, member.machine.spot, member.instance_id)
+
+
+def _limits(facts: Facts, verdicts: Mapping[str, Verdict], policy: IdlePolicy) -> CapacityLimits:
+    backlog = facts.backlog
+    serving = sum(member.lifecycle_state == "InService" for member in facts.members)
+    share = math.ceil(policy.max_release_share * serving)
+    return CapacityLimits(
+        min_size=facts.min_size,
+        desired=facts.desired,
+        messages=None if backlog is None else backlog.messages,
+        demand=None if backlog is None else backlog.needed_capacity(policy.messages_per_instance),
+        at_work=members_at_work(facts.members, verdicts),
+        most_releases=share if policy.max_releases is None else min(share, policy.max_releases),
+        warm=policy.warm_capacity(facts.now),
+        # Without launches there is no replacement: the capacity would fall.
+        replaces=policy.at_minimum is AtMinimum.REPLACE and LAUNCH not in facts.suspended_processes,
+    )
+
+
+def _unknown_members(facts: Facts, verdicts: Mapping[str, Verdict], policy: IdlePolicy) -> dict[str, UnknownMemory]:
+    """Return the memory of those of which nothing is known: neither that they are idle nor, by any signal, busy.
+
+    That nobody answered at all is no news of a member: while AWS itself cannot be asked no time is counted.
+    """
+    return {
+        member.instance_id: unknown_again(member.machine.tags, facts.now)
+        for member in facts.members
+        if member.machine is not None
+        and (readings := facts.readings.get(member.instance_id)) is not None
+        and verdicts[member.instance_id].state is State.UNKNOWN
+        and any(isinstance(reading, Series) or not reading.whole_call for reading in readings.values())
+        and not any(isinstance(find(signal, readings, member, policy, facts.now), Busy) for signal in policy.signals)
+    }
+
+
+def _forgotten(facts: Facts, unknown: Mapping[str, UnknownMemory]) -> tuple[str, ...]:
+    return tuple(
+        member.instance_id
+        for member in facts.members
+        if member.machine is not None
+        and UNKNOWN_TAG in member.machine.tags
+        and member.instance_id in facts.readings
+        and member.instance_id not in unknown
+    )

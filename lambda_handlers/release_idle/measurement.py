@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 
 Statistic: TypeAlias = Literal["Average", "Maximum", "Minimum", "SampleCount", "Sum"]
 
-Meaning: TypeAlias = Literal["work", "presence", "doubt"]
+Meaning: TypeAlias = Literal["work", "presence", "doubt", "idle_time"]
 
 PROVISIONAL_PERIODS = 2
 """Points this new may still change or be absent without meaning anything."""
@@ -33,6 +33,10 @@ class Signal:
     `means` says what a value at or above that is: `work`; `presence`, which needs no job, such as somebody being logged
     in; or `doubt`, when the instance itself cannot tell. With `less` the value is what this metric exceeds another one
     by, point by point; a point that the other one lacks counts as 0.
+
+    A signal that means `idle_time` is the other way round: its value says for how many seconds the instance has been
+    idle, and `idle_below` says nothing. `namespace` is None for the fleet's own, and `dimensions` are those that the
+    series has besides the instance's id.
     """
 
     name: str
@@ -41,6 +45,8 @@ class Signal:
     idle_below: float
     means: Meaning
     less: str | None = None
+    namespace: str | None = None
+    dimensions: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,7 +95,8 @@ class Span:
         return max(1, min(QUERIES_PER_CALL, POINTS_PER_CALL // self.points))
 
 
-@dataclass(frozen=True)
+# A pass holds hundreds of thousands of these.
+@dataclass(frozen=True, slots=True)
 class Point:
     """One value; `at` is the start of the period that it covers."""
 
@@ -111,9 +118,13 @@ class Series:
 
 @dataclass(frozen=True)
 class Unreadable:
-    """The signal could not be read. Not the same as a series without points."""
+    """The signal could not be read. Not the same as a series without points.
+
+    `whole_call` says that the call failed, which says nothing about the one instance.
+    """
 
     reason: str
+    whole_call: bool = False
 
 
 Reading: TypeAlias = Series | Unreadable
@@ -165,6 +176,9 @@ def span_to_read(signal: Signal, window: Window, now: datetime) -> Span:
     a sum would change its meaning. Those keep their period, and fewer of them go into a call
     (`Span.queries_per_call`).
     """
+    if signal.means == "idle_time":
+        # The newest value tells of all the time before it.
+        return newest_span(window, now)
     needed = (now - window.made_up_from).total_seconds()
     period = window.period_seconds
     if signal.statistic == "Maximum":
@@ -196,6 +210,8 @@ def examine(signal: Signal, reading: Reading, window: Window, *, expected_from: 
     if isinstance(reading, Unreadable):
         return Unknown(f"{_title(signal)} could not be read: {reading.reason}")
     points = sorted(reading.points, key=lambda point: point.at)
+    if signal.means == "idle_time":
+        return _examine_idle_time(signal, points, timedelta(seconds=reading.period_seconds), window, now)
     if signal.means == "doubt":
         points = [point for point in points if not point.value >= signal.idle_below]
     covers = timedelta(seconds=reading.period_seconds)
@@ -224,6 +240,31 @@ def examine(signal: Signal, reading: Reading, window: Window, *, expected_from: 
         return Unknown(f"{_title(signal)} was seen idle for {_minutes(seen)} of {_minutes(window.length)} min")
     reason = f"{_title(signal)} below {signal.idle_below:g} for {_minutes(now - since)} min"
     return Idle(since, seen >= window.length, reason)
+
+
+def _examine_idle_time(
+    signal: Signal, points: Sequence[Point], covers: timedelta, window: Window, now: datetime
+) -> Finding:
+    """Return what an instance says that counts its own idle seconds.
+
+    The newest settled value decides, and each one since may only bring it down: work that began a moment ago.
+    """
+    settled = [point for point in points if point.at < window.end]
+    if not settled:
+        return Unknown(f"{_title(signal)} has no data from {_clock_time(window.start)} to {_clock_time(window.end)}")
+    if _has_ended(points[-1].at, window, covers):
+        return Unknown(f"{_title(signal)} has had no data since {_clock_time(points[-1].at + covers)}")
+    newest = [settled[-1], *(point for point in points if point.at >= window.end)]
+    nonsense = [point for point in newest if not math.isfinite(point.value) or point.value < 0]
+    if nonsense:
+        return Unknown(f"{_title(signal)} holds {nonsense[-1].value} at {_clock_time(nonsense[-1].at)}")
+    least = min(newest, key=lambda point: point.value)
+    if least.value < window.length.total_seconds():
+        was = f"{_title(signal)} was {least.value:g} s at {_clock_time(least.at)}"
+        at_work = newest[-1].value < window.slack.total_seconds()
+        return Busy(f"{was}, the window is {window.length.total_seconds():g} s", at_work)
+    since = now - timedelta(seconds=least.value)
+    return Idle(since, True, f"{_title(signal)} says idle for {_minutes(now - since)} min")
 
 
 def difference(reading: Reading, less: Reading) -> Reading:

@@ -95,7 +95,7 @@ def read_signal(
             readings.update(_read_batch(client, namespace, signal, batch, span, patience))
         except (*AWS_ERRORS, OutOfTime) as error:
             reason = str(error) if isinstance(error, OutOfTime) else error_code(error)
-            readings.update(dict.fromkeys(batch, Unreadable(f"GetMetricData: {reason}")))
+            readings.update(dict.fromkeys(batch, Unreadable(f"GetMetricData: {reason}", whole_call=True)))
     return readings
 
 
@@ -109,15 +109,21 @@ def _read_batch(
 ) -> Mapping[str, Reading]:
     queries = [_query(namespace, signal, span, f"i{n}", each) for n, each in enumerate(instance_ids)]
     gathered = {query["Id"]: _Gathered() for query in queries}
+    stamps: dict[datetime, datetime] = {}
     complaints: list[str] = []
     for page in _pages(client, queries, span, patience):
         complaints += [message.get("Code", "message") for message in page.get("Messages", [])]
-        for result in page["MetricDataResults"]:
-            _gather(gathered[result["Id"]], result)
+        results = page.get("MetricDataResults")
+        if results is None or any(result.get("Id") not in gathered for result in results):
+            # Whose points these are nobody can say, so any of the series may lack some.
+            complaints.append("an answer without results, or one that names no query")
+            continue
+        for result in results:
+            _gather(gathered[result["Id"]], result, stamps)
     if complaints:
         # About the call as a whole ("maximum number of allowed metrics exceeded"): nobody can say which
         # result is whole.
-        return dict.fromkeys(instance_ids, Unreadable(f"GetMetricData: {', '.join(complaints)}"))
+        return dict.fromkeys(instance_ids, Unreadable(f"GetMetricData: {', '.join(complaints)}", whole_call=True))
     return {
         instance_id: _reading(each, span) for instance_id, each in zip(instance_ids, gathered.values(), strict=True)
     }
@@ -140,11 +146,12 @@ def _pages(
             return
 
 
-def _gather(gathered: _Gathered, result: MetricResult) -> None:
+def _gather(gathered: _Gathered, result: MetricResult, known: dict[datetime, datetime]) -> None:
     stamps, values = result.get("Timestamps", []), result.get("Values", [])
     gathered.status = result.get("StatusCode")
     gathered.lengths_differ |= len(stamps) != len(values)
-    gathered.stamps += stamps
+    # Hundreds of series have their points at the same times; each time is kept once.
+    gathered.stamps += (known.setdefault(at, at) for at in stamps)
     gathered.values += values
 
 
@@ -165,14 +172,16 @@ def _reading(gathered: _Gathered, span: Span) -> Reading:
 
 
 def _query(namespace: str, signal: Signal, span: Span, query_id: str, instance_id: str) -> MetricQuery:
+    dimensions = (("InstanceId", instance_id), *signal.dimensions)
     return {
         "Id": query_id,
         "MetricStat": {
             "Metric": {
-                "Namespace": namespace,
+                "Namespace": signal.namespace or namespace,
                 "MetricName": signal.metric,
-                # Exactly the set that the agent's roll-up publishes; any other set is another, empty series.
-                "Dimensions": [{"Name": "InstanceId", "Value": instance_id}],
+                # Exactly the set that is published (the agent's roll-up has the instance alone); any other set is
+                # another, empty series.
+                "Dimensions": [{"Name": name, "Value": value} for name, value in dimensions],
             },
             "Period": span.period_seconds,
             "Stat": signal.statistic,

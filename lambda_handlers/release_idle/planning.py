@@ -1,25 +1,58 @@
-"""Which idle members may go. Pure: verdicts and sizes in, a plan with reasons out."""
+"""Which of the members that may go do go. Pure: candidates and sizes in, a plan with reasons out."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 
-from release_idle.decision import Member, State, Verdict, is_active
+from release_idle.members import Member, State, Verdict, is_active
+
+MOST_RELEASES = 200
+"""A pass never releases more: each one is a call, and all of them fit into its record of who was asked to leave."""
+
+
+class Cause(str, Enum):
+    """Why a member goes."""
+
+    IDLE = "idle"
+    MAX_LIFE = "max_life"
+    MAX_UNKNOWN = "max_unknown"
+    RETAINED = "retained"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Candidate:
+    """A member that may go, and why. `objection` is why it stays for now all the same, None without one."""
+
+    member: Member
+    cause: Cause
+    reason: str
+    objection: str | None = None
+
+    @property
+    def is_overdue(self) -> bool:
+        """Whether it is past a hard limit, so that it goes also when it is not idle."""
+        return self.cause is not Cause.IDLE
 
 
 @dataclass(frozen=True, kw_only=True)
 class Release:
-    """A member to terminate, and whether the desired capacity falls with it."""
+    """A member to terminate, and whether the desired capacity falls with it.
+
+    `replaceable` says that the policy would have it replaced, should AWS refuse to let the capacity fall.
+    """
 
     instance_id: str
     decrement: bool
+    cause: Cause = Cause.IDLE
+    reason: str = ""
+    replaceable: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """Who goes, in order, and why each other idle member stays.
+    """Who goes, in order, and why each other candidate stays.
 
     `floor` is the capacity that must remain, None when that is unknown. `kept_for_work` are the idle members that stay
     because work waits for them.
@@ -33,10 +66,12 @@ class Plan:
 
 @dataclass(frozen=True, kw_only=True)
 class CapacityLimits:
-    """The group's sizes and what its work needs.
+    """The group's sizes, what its work needs, and how many may go.
 
     `messages` wait or are in somebody's hands, and `demand` is the capacity that they need: both 0 for a fleet without
-    a queue, None when the queue could not be read. `at_work` is how many members in service are seen working.
+    a queue, None when the queue could not be read. `at_work` is how many members in service are seen working. `warm` is
+    the capacity that the policy keeps at this hour, and `replaces` says that members past a hard limit are replaced
+    when the capacity must not fall.
     """
 
     min_size: int
@@ -44,57 +79,59 @@ class CapacityLimits:
     messages: int | None
     demand: int | None
     at_work: int
+    most_releases: int
+    warm: int = 0
+    replaces: bool = False
+
+    @property
+    def least(self) -> int:
+        """The capacity that has to be there, whatever the work."""
+        return max(self.min_size, self.warm)
+
+    @property
+    def floor(self) -> int | None:
+        """The least that the desired capacity may be, None when the work is not known."""
+        return None if self.demand is None else max(self.least, self.demand)
 
 
 def plan_release(
     members: Sequence[Member],
     verdicts: Mapping[str, Verdict],
+    candidates: Sequence[Candidate],
     limits: CapacityLimits,
-    max_release_share: float,
 ) -> Plan:
-    """Return which idle members to release, longest idle first and then by instance id.
+    """Return which candidates to release, taken in the order they are given.
 
-    What stays always holds the group's minimum (members in service and on their way into it). While fewer members are
-    seen at work than the queue has messages, no idle member goes at all: a message in flight does not say who holds it,
-    each may be on an instance of its own however many one can take, and the newest minutes of a metric are not known
-    yet, so any of them may have taken one just now. A member without a verdict is not a candidate.
+    What stays always holds the group's minimum and what is kept warm (members in service and on their way into it).
+    While fewer members are seen at work than the queue has messages, no idle member goes at all: a message in flight
+    does not say who holds it, each may be on an instance of its own however many one can take, and the newest minutes
+    of a metric are not known yet, so any of them may have taken one just now.
     """
-    idle = [member for member in members if _is_idle(verdicts.get(member.instance_id))]
-    if limits.demand is None or limits.messages is None:
-        return Plan(
-            releases=(),
-            spared={member.instance_id: "the queue could not be read" for member in idle},
-            kept_for_work=(),
-            floor=None,
-        )
-    serving = [member for member in members if member.lifecycle_state == "InService"]
-    if limits.at_work < min(limits.messages, len(serving)):
-        why = (
-            f"the queue has {limits.messages} messages, {limits.at_work} members are seen at work: "
-            "each message may be on an instance of its own"
-        )
-        return Plan(
-            releases=(),
-            spared={member.instance_id: why for member in idle},
-            kept_for_work=tuple(member.instance_id for member in idle),
-            floor=max(limits.min_size, limits.demand),
-        )
+    staying = [member for member in members if is_active(member.lifecycle_state) and not _leaves(member, verdicts)]
+    leaving = [member for member in members if is_active(member.lifecycle_state) and _leaves(member, verdicts)]
+    serving = sum(member.lifecycle_state == "InService" for member in staying)
     ledger = _Ledger(
-        min_size=limits.min_size,
-        demand=limits.demand,
+        limits=limits,
         desired=limits.desired,
-        active=sum(member.capacity for member in members if is_active(member.lifecycle_state)),
-        releases_left=math.ceil(max_release_share * len(serving)),
+        leaving=sum(member.capacity for member in leaving),
+        active=sum(member.capacity for member in staying),
+        releases_left=min(limits.most_releases, MOST_RELEASES),
     )
-    releases, spared = [], {}
-    for member in sorted(idle, key=lambda member: _turn(member, verdicts)):
-        objection = ledger.objection(member.capacity)
-        if objection:
-            spared[member.instance_id] = objection
+    waiting = _waiting_work(limits, serving)
+    kept_for_work: list[str] = []
+    releases: list[Release] = []
+    spared: dict[str, str] = {}
+    for candidate in candidates:
+        instance_id = candidate.member.instance_id
+        if waiting and not candidate.is_overdue and limits.demand is not None:
+            kept_for_work.append(instance_id)
+        objection = candidate.objection or (None if candidate.is_overdue else waiting)
+        settled = objection or ledger.settle(candidate)
+        if isinstance(settled, Release):
+            releases.append(settled)
         else:
-            decrement = ledger.release(member.capacity)
-            releases.append(Release(instance_id=member.instance_id, decrement=decrement))
-    return Plan(releases=tuple(releases), spared=spared, kept_for_work=(), floor=ledger.floor)
+            spared[instance_id] = settled
+    return Plan(releases=tuple(releases), spared=spared, kept_for_work=tuple(kept_for_work), floor=limits.floor)
 
 
 def filled_capacity(active: int, desired: int, floor: int) -> int | None:
@@ -116,38 +153,72 @@ def members_at_work(members: Sequence[Member], verdicts: Mapping[str, Verdict]) 
     )
 
 
+def _waiting_work(limits: CapacityLimits, serving: int) -> str | None:
+    """Return why no idle member may go because of the queue, or None."""
+    if limits.messages is None:
+        return "the queue could not be read"
+    if limits.at_work >= min(limits.messages, serving):
+        return None
+    return (
+        f"the queue has {limits.messages} messages, {limits.at_work} members are seen at work: "
+        "each message may be on an instance of its own"
+    )
+
+
+def _leaves(member: Member, verdicts: Mapping[str, Verdict]) -> bool:
+    # EC2 has ended it, or an earlier pass asked for that, and the group's answer does not show it yet.
+    verdict = verdicts.get(member.instance_id)
+    return verdict is not None and verdict.state is State.LEAVING
+
+
 @dataclass(kw_only=True)
 class _Ledger:
     """What remains of the group while releases are chosen one after the other."""
 
-    min_size: int
-    demand: int
+    limits: CapacityLimits
     desired: int
+    leaving: int
     active: int
     releases_left: int
 
-    @property
-    def floor(self) -> int:
-        return max(self.min_size, self.demand)
-
-    def objection(self, capacity: int) -> str | None:
-        """Return why a member of this capacity has to stay, or None."""
-        if self.active - capacity < self.min_size:
-            return f"the minimum is {self.min_size}, {self.active} are there"
-        if not self._is_surplus(capacity) and self.desired - capacity < self.floor:
-            return f"the desired capacity is {self.desired} and must not fall below {self.floor}"
+    def settle(self, candidate: Candidate) -> Release | str:
+        """Return the release of the candidate, or why it has to stay."""
         if self.releases_left <= 0:
             return "this pass has released its share"
+        objection = self.objection(candidate.member.capacity)
+        if objection is None:
+            return self._release(candidate, decrement=not self._is_surplus(candidate.member.capacity))
+        if candidate.is_overdue and self.limits.replaces:
+            return self._release(candidate, decrement=False)
+        return objection
+
+    def objection(self, capacity: int) -> str | None:
+        """Return why the capacity must not fall by so much, or None."""
+        if self.active - capacity < self.limits.min_size:
+            return f"the minimum is {self.limits.min_size}, {self.active} are there"
+        if self.active - capacity < self.limits.warm:
+            return f"{self.limits.warm} are kept warm at this hour, {self.active} are there"
+        floor = self.limits.floor
+        if floor is None:
+            return "the queue could not be read"
+        # Those on their way out may have lowered the number already, which the group's answer does not show yet.
+        if not self._is_surplus(capacity) and self.desired - self.leaving - capacity < floor:
+            return f"the desired capacity is {self.desired - self.leaving} and must not fall below {floor}"
         return None
 
-    def release(self, capacity: int) -> bool:
-        """Take a member of this capacity out; return whether the desired capacity falls with it."""
-        decrement = not self._is_surplus(capacity)
-        self.active -= capacity
+    def _release(self, candidate: Candidate, *, decrement: bool) -> Release:
+        """Take the candidate out."""
+        self.active -= candidate.member.capacity
         self.releases_left -= 1
         if decrement:
-            self.desired -= capacity
-        return decrement
+            self.desired -= candidate.member.capacity
+        return Release(
+            instance_id=candidate.member.instance_id,
+            decrement=decrement,
+            cause=candidate.cause,
+            reason=candidate.reason,
+            replaceable=candidate.is_overdue and self.limits.replaces,
+        )
 
     def _is_surplus(self, capacity: int) -> bool:
         # More members than desired: somebody lowered the size and protection kept them alive. The group has
@@ -156,11 +227,3 @@ class _Ledger:
         # and the surplus would stay for ever). No replacement starts either, as what remains still covers the
         # desired capacity.
         return self.active - capacity >= self.desired
-
-
-def _is_idle(verdict: Verdict | None) -> bool:
-    return verdict is not None and verdict.state is State.IDLE
-
-
-def _turn(member: Member, verdicts: Mapping[str, Verdict]) -> tuple[int, str]:
-    return (-(verdicts[member.instance_id].idle_seconds or 0), member.instance_id)

@@ -1,4 +1,4 @@
-"""Reading a group's members and judging each one."""
+"""Reading everything that a decision needs to know of a group's members."""
 
 from __future__ import annotations
 
@@ -6,15 +6,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from release_idle.aws import Clients, read_active_sessions, read_machines
-from release_idle.decision import Machine, Member, State, Verdict, judge, judge_standing
-from release_idle.measurement import Reading, Series, Signal, Span, Unreadable, difference, newest_span, span_to_read
+from release_idle.aws import Clients, UnreadableSessions, read_active_sessions, read_machines
+from release_idle.decision import find, is_to_be_asked, judge_standing
+from release_idle.measurement import (
+    Reading,
+    Series,
+    Signal,
+    Span,
+    Unreadable,
+    difference,
+    newest_span,
+    span_to_read,
+)
+from release_idle.members import Machine, Member
 from release_idle.metric_reader import read_signal
 from release_idle.settings import Settings
 from runtime.aws_errors import AWS_ERRORS, error_code
 from runtime.demand import Backlog
 from runtime.group import Group, GroupMember
-from runtime.group_reader import read_group
+from runtime.group_reader import UnreadableGroup, read_group
 from runtime.patience import OutOfTime, Patience
 from runtime.queue_reader import UnreadableQueue, read_backlog
 from runtime.structured_log import StructuredLog
@@ -24,16 +34,19 @@ _GROUP_SOURCE = "Auto Scaling DescribeAutoScalingGroups"
 
 @dataclass(frozen=True, kw_only=True)
 class Survey:
-    """All members of the group as they were at one moment, with the verdict on those that were looked at."""
+    """All members of the group as they were at one moment.
+
+    `readings` has an entry for each member that was looked at: its signals by name, empty if none had to be asked.
+    """
 
     at: datetime
     members: tuple[Member, ...]
-    verdicts: Mapping[str, Verdict]
+    readings: Mapping[str, Mapping[str, Reading]]
 
 
 @dataclass
 class Surveyor:
-    """Reads and judges. What cannot be read is logged, kept in `failures`, and makes members unknown."""
+    """Reads. What cannot be read is logged and kept in `failures`, and is told to the decision as not known."""
 
     settings: Settings
     clients: Clients
@@ -45,7 +58,7 @@ class Surveyor:
         """Return the group, None when it is gone. Raises when it cannot be read: then there is no pass."""
         try:
             return self._read_group()
-        except (*AWS_ERRORS, OutOfTime) as error:
+        except (*AWS_ERRORS, OutOfTime, UnreadableGroup) as error:
             self._failed(_GROUP_SOURCE, str(error))
             raise
 
@@ -53,23 +66,23 @@ class Surveyor:
         """Return the group for a second look, None when it is gone or cannot be read."""
         try:
             return self._read_group()
-        except (*AWS_ERRORS, OutOfTime) as error:
+        except (*AWS_ERRORS, OutOfTime, UnreadableGroup) as error:
             self._failed(_GROUP_SOURCE, str(error))
             return None
 
     def survey(self, group: Group, only: Sequence[str] | None = None) -> Survey:
-        """Return the survey of the group; `only` limits it to these members, all others get no verdict."""
+        """Return the survey of the group; `only` limits it to these members, the others are not looked at."""
         now = self.patience.clock.now()
         wanted = None if only is None else frozenset(only)
         looked_at = [m for m in group.members if wanted is None or m.instance_id in wanted]
         # Who is on the way in or out needs no further question.
         in_service = [m.instance_id for m in looked_at if m.lifecycle_state == "InService"]
-        machines = self._machines(in_service) if in_service else {}
+        machines = self.machines(in_service) if in_service else {}
         sessions = self._sessions() if in_service and self.settings.watch_sessions else frozenset()
         members = tuple(_member(each, machines, sessions) for each in group.members)
         ids = {each.instance_id for each in looked_at}
-        verdicts = self._judge([member for member in members if member.instance_id in ids], now)
-        return Survey(at=now, members=members, verdicts=verdicts)
+        readings = self._readings([member for member in members if member.instance_id in ids], now)
+        return Survey(at=now, members=members, readings=readings)
 
     def backlog(self) -> Backlog | None:
         """Return the work on the queue: none without a queue, None if it cannot be read."""
@@ -84,39 +97,51 @@ class Surveyor:
             self._failed("SQS GetQueueAttributes", _told(error))
         return None
 
+    def members_of(self, group: Group, instance_ids: Sequence[str]) -> list[Member]:
+        """Return these members with their machines; nobody is asked whether they are in use."""
+        machines = self.machines(instance_ids)
+        wanted = frozenset(instance_ids)
+        return [_member(each, machines, None) for each in group.members if each.instance_id in wanted]
+
+    def machines(self, instance_ids: Sequence[str]) -> Mapping[str, Machine]:
+        """Return what EC2 knows of these instances; those that it does not tell of are left out."""
+        group_name = self.settings.auto_scaling_group
+        try:
+            return read_machines(self.clients.ec2, group_name, instance_ids, self.patience)
+        except (*AWS_ERRORS, OutOfTime) as error:
+            self._failed("EC2 DescribeInstances", _told(error))
+            return {}
+
     def _read_group(self) -> Group | None:
         return read_group(self.clients.autoscaling, self.settings.auto_scaling_group, self.patience)
 
-    def _judge(self, members: Sequence[Member], now: datetime) -> dict[str, Verdict]:
-        """Judge the members, asking each signal only for those that nothing before it has decided."""
+    def _readings(self, members: Sequence[Member], now: datetime) -> Mapping[str, Mapping[str, Reading]]:
+        """Read the members' signals, each one only of those that nothing before it has decided."""
         policy = self.settings.policy
-        verdicts: dict[str, Verdict] = {}
-        undecided: list[Member] = []
-        for member in members:
-            standing = judge_standing(member, policy, now)
-            if standing is None:
-                undecided.append(member)
-            else:
-                verdicts[member.instance_id] = standing
-        readings: dict[str, dict[str, Reading]] = {member.instance_id: {} for member in undecided}
-        for position in range(len(policy.signals)):
+        readings: dict[str, dict[str, Reading]] = {member.instance_id: {} for member in members}
+        undecided = [
+            member
+            for member in members
+            if member.machine is not None and is_to_be_asked(judge_standing(member, policy, now), policy)
+        ]
+        for signal in policy.signals:
             if not undecided:
                 break
-            self._read(position, undecided, readings, now)
-            asked = policy.first_signals(position + 1)
-            for member in undecided:
-                verdicts[member.instance_id] = judge(member, readings[member.instance_id], asked, now)
-            undecided = [m for m in undecided if verdicts[m.instance_id].state is State.IDLE]
-        return verdicts
+            self._read(signal, undecided, readings, now)
+            undecided = [
+                member
+                for member in undecided
+                if is_to_be_asked(find(signal, readings[member.instance_id], member, policy, now), policy)
+            ]
+        return readings
 
     def _read(
         self,
-        position: int,
+        signal: Signal,
         members: Sequence[Member],
         readings: Mapping[str, dict[str, Reading]],
         now: datetime,
     ) -> None:
-        signal = self.settings.policy.signals[position]
         window = self.settings.policy.window(now)
         span = span_to_read(signal, window, now)
         answers = self._ask(signal, [member.instance_id for member in members], span)
@@ -147,20 +172,14 @@ class Surveyor:
             self._failed(f"signal {signal.name}", f"{reason} ({unreadable.count(reason)} instances)")
         return answers
 
-    def _machines(self, instance_ids: Sequence[str]) -> Mapping[str, Machine]:
-        group_name = self.settings.auto_scaling_group
-        try:
-            return read_machines(self.clients.ec2, group_name, instance_ids, self.patience)
-        except (*AWS_ERRORS, OutOfTime) as error:
-            self._failed("EC2 DescribeInstances", _told(error))
-            return {}
-
     def _sessions(self) -> frozenset[str] | None:
         try:
             return read_active_sessions(self.clients.ssm, self.patience)
+        except UnreadableSessions as error:
+            self._failed("Systems Manager DescribeSessions", str(error))
         except (*AWS_ERRORS, OutOfTime) as error:
             self._failed("Systems Manager DescribeSessions", _told(error))
-            return None
+        return None
 
     def _failed(self, source: str, why: str) -> None:
         self.failures.append(f"{source}: {why}")

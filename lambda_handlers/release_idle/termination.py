@@ -13,10 +13,21 @@ from runtime.patience import OutOfTime, Patience
 
 @dataclass
 class Outcome:
-    """Which members are going, and why each other one is not."""
+    """Which members are going, and why each other one is not.
+
+    `at_minimum` are members with which AWS did not let the desired capacity fall, and that go without. Those that are
+    `uncertain` may be going: AWS gave no clear answer.
+    """
 
     released: list[str] = field(default_factory=list)
     failed: dict[str, str] = field(default_factory=dict)
+    at_minimum: set[str] = field(default_factory=set)
+    uncertain: set[str] = field(default_factory=set)
+
+    @property
+    def untouched(self) -> list[str]:
+        """The members whose termination AWS surely did not take."""
+        return [each for each in self.failed if each not in self.uncertain]
 
     def settles(self, release: Release) -> bool:
         return release.instance_id in self.released or release.instance_id in self.failed
@@ -62,9 +73,10 @@ def _one_round(
 
 def _terminate(client: AutoScalingClient, release: Release, outcome: Outcome) -> Trouble | None:
     """Ask for one termination. Returns the trouble that passes by itself, None when the member is settled."""
+    decrement = release.decrement and release.instance_id not in outcome.at_minimum
     try:
         client.terminate_instance_in_auto_scaling_group(
-            InstanceId=release.instance_id, ShouldDecrementDesiredCapacity=release.decrement
+            InstanceId=release.instance_id, ShouldDecrementDesiredCapacity=decrement
         )
     except AWS_ERRORS as error:
         trouble = classify(error)
@@ -72,13 +84,23 @@ def _terminate(client: AutoScalingClient, release: Release, outcome: Outcome) ->
             return trouble
         if trouble is Trouble.UNCERTAIN:
             # It may have been taken: a second call could lower the desired capacity twice for one instance.
+            outcome.uncertain.add(release.instance_id)
             why = f"no clear answer ({error_code(error)}), left for the next pass to see"
+        elif decrement and release.replaceable and _is_at_minimum(error):
+            # The minimum was raised meanwhile. The policy would rather have this one replaced than kept.
+            outcome.at_minimum.add(release.instance_id)
+            return _terminate(client, release, outcome)
         else:
             # Refused, most often because the desired capacity is at the minimum by now or the instance has
-            # gone. Never retried without decrement: that would start a replacement for an instance nobody
-            # needs.
+            # gone. An idle one is never retried without decrement: that would start a replacement for an instance
+            # nobody needs.
             why = f"termination refused: {error}"
         outcome.failed[release.instance_id] = why
         return None
     outcome.released.append(release.instance_id)
     return None
+
+
+def _is_at_minimum(error: Exception) -> bool:
+    # AWS gives a general code; only the message says that the minimum is in the way.
+    return error_code(error) == "ValidationError" and "minSize" in str(error)

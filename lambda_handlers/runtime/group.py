@@ -17,7 +17,7 @@ class GroupMember:
 
 @dataclass(frozen=True, kw_only=True)
 class Group:
-    """An Auto Scaling group at one moment."""
+    """An Auto Scaling group at one moment. `deletion_protection` is AWS's word for it."""
 
     name: str
     min_size: int
@@ -28,3 +28,5 @@ class Group:
     suspended_processes: tuple[str, ...]
     zones: tuple[str, ...]
     members: tuple[GroupMember, ...]
+    deletion_protection: str = "none"
+    has_warm_pool: bool = False

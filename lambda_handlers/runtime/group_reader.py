@@ -10,6 +10,10 @@ from runtime.group import Group, GroupMember
 from runtime.patience import Patience
 
 
+class UnreadableGroup(Exception):
+    """The answer lacks something that must be known of a group."""
+
+
 class InstanceDocument(TypedDict, total=False):
     InstanceId: str
     LifecycleState: str
@@ -26,6 +30,10 @@ class TagDocument(TypedDict, total=False):
     Value: str
 
 
+class WarmPoolDocument(TypedDict, total=False):
+    Status: str
+
+
 class GroupDocument(TypedDict, total=False):
     AutoScalingGroupName: str
     MinSize: int
@@ -37,6 +45,8 @@ class GroupDocument(TypedDict, total=False):
     SuspendedProcesses: list[ProcessDocument]
     AvailabilityZones: list[str]
     Tags: list[TagDocument]
+    DeletionProtection: str
+    WarmPoolConfiguration: WarmPoolDocument
 
 
 class GroupsPage(TypedDict, total=False):
@@ -53,12 +63,18 @@ class GroupReader(Protocol):
 
 
 def read_group(client: GroupReader, name: str, patience: Patience) -> Group | None:
-    """Return the group with exactly this name, or None when there is none."""
+    """Return the group with exactly this name, or None when there is none.
+
+    Raises `UnreadableGroup` for an answer that lacks something.
+    """
     token: str | None = None
     while True:
         page = patience.call("reading the Auto Scaling group", partial(_page, client, name, token))
-        if page["AutoScalingGroups"]:
-            return _group(page["AutoScalingGroups"][0])
+        try:
+            if page["AutoScalingGroups"]:
+                return _group(page["AutoScalingGroups"][0])
+        except KeyError as error:
+            raise UnreadableGroup(f"the answer about the group {name} lacks {error}") from error
         # A page may be empty although more follow: the token decides, not the count.
         token = page.get("NextToken")
         if not token:
@@ -72,6 +88,8 @@ def _page(client: GroupReader, name: str, token: str | None) -> GroupsPage:
 
 
 def _group(document: GroupDocument) -> Group:
+    # Without its list of instances a group is not empty, unless it is meant to be.
+    instances = document["Instances"] if document["DesiredCapacity"] else document.get("Instances", [])
     return Group(
         name=document["AutoScalingGroupName"],
         min_size=document["MinSize"],
@@ -82,7 +100,10 @@ def _group(document: GroupDocument) -> Group:
         being_deleted=bool(document.get("Status")),
         suspended_processes=tuple(sorted(process["ProcessName"] for process in document.get("SuspendedProcesses", []))),
         zones=tuple(document.get("AvailabilityZones", [])),
-        members=tuple(_member(instance) for instance in document.get("Instances", [])),
+        members=tuple(_member(instance) for instance in instances),
+        # An SDK that is older than the property leaves it out of its answer.
+        deletion_protection=document.get("DeletionProtection", "none"),
+        has_warm_pool="WarmPoolConfiguration" in document,
     )
 
 

@@ -12,6 +12,11 @@ Event = TypeVar("Event")
 
 MANUAL_SOURCE = "accelerated-fleet.manual"
 
+TERMINATION = "termination"
+"""The kind of an event about an instance that waits for a termination hook."""
+
+_TERMINATION_DETAIL = "EC2 Instance-terminate Lifecycle Action"
+
 
 class MalformedEvent(ValueError):
     """The event is none that this function knows."""
@@ -36,10 +41,11 @@ def understood(read: Callable[[object], Event], event: object, log: StructuredLo
         raise
 
 
-def recognise(event: object, *, alarms: bool) -> Trigger:
+def recognise(event: object, *, alarms: bool, leaving: str | None = None) -> Trigger:
     """Return what the event is: a schedule's tick, a person's request or, with `alarms`, an alarm's change.
 
-    Raises `MalformedEvent` for everything else.
+    With `leaving`, the name of a group, also the news that one of its instances waits for a termination hook; the same
+    news of another group asks for nothing. Raises `MalformedEvent` for everything else.
     """
     if not isinstance(event, Mapping):
         raise MalformedEvent(f"the event must be a JSON object, got {type(event).__name__}")
@@ -50,6 +56,8 @@ def recognise(event: object, *, alarms: bool) -> Trigger:
         return _manual(event)
     if alarms and source == "aws.cloudwatch" and "alarmData" in event:
         return _alarm(event)
+    if leaving is not None and source == "aws.autoscaling" and event.get("detail-type") == _TERMINATION_DETAIL:
+        return _termination(event, leaving)
     kinds = "a scheduled event, an alarm's action" if alarms else "a scheduled event"
     raise MalformedEvent(f"the event must be {kinds} or have the source {MANUAL_SOURCE!r}, got source {source!r}")
 
@@ -70,3 +78,13 @@ def _alarm(event: Mapping[str, object]) -> Trigger:
     if value != "ALARM":
         return Trigger(kind="alarm", acts=False, why=f"the alarm went to {value}, which asks for nothing")
     return Trigger(kind="alarm")
+
+
+def _termination(event: Mapping[str, object], group_name: str) -> Trigger:
+    detail = event.get("detail")
+    about = detail.get("AutoScalingGroupName") if isinstance(detail, Mapping) else None
+    if not isinstance(about, str) or not about:
+        raise MalformedEvent(f"detail.AutoScalingGroupName must name a group, got {about!r}")
+    if about != group_name:
+        return Trigger(kind=TERMINATION, acts=False, why=f"the event is about the group {about}, not this one")
+    return Trigger(kind=TERMINATION)

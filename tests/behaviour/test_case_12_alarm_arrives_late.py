@@ -60,7 +60,7 @@ def test_case_12_handler_that_trusts_the_message_would_end_both() -> None:
         return Verdict(state=State.IDLE, reason="the alarm says so", idle_seconds=1_800)
 
     world = _only_the_late_alarm()
-    with patch("release_idle.survey.judge", trusting):
+    with patch("release_idle.decision.judge", trusting):
         world.run(2 * HOUR)
 
     assert len(world.killed_at_work) == 2

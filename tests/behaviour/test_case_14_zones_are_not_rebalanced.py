@@ -13,7 +13,7 @@ from aws_cdk import aws_ssm as ssm
 from aws_cdk.assertions import Template
 
 from constructs_lib import IdlePolicy, IdleRelease
-from release_idle.release_pass import ReleasePass
+from release_idle.acting import Acting
 from tests.behaviour.edits import unprotected
 from tests.behaviour.fleets import BUSY, HOUR, IDLE, fleet
 from tests.behaviour.simulator.stack import create
@@ -108,7 +108,7 @@ def test_case_14_releases_in_one_zone_cost_nobody_at_work_in_the_other() -> None
 
 
 def test_case_14_without_the_guard_those_at_work_would_be_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ReleasePass, "_keeps_zones_uneven", lambda *_: True)
+    monkeypatch.setattr(Acting, "_keeps_zones_uneven", lambda *_: True)
 
     world = _busy_in_one_zone_and_idle_in_the_other()
 

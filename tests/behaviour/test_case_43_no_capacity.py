@@ -110,7 +110,7 @@ def test_case_43_an_empty_group_gives_back_what_it_never_got(with_queue: dict[st
 def test_case_43_without_it_instances_that_nobody_needs_are_launched(
     with_queue: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("release_idle.release_pass.filled_capacity", lambda *numbers: None)
+    monkeypatch.setattr("release_idle.acting.filled_capacity", lambda *numbers: None)
 
     world = _never_filled(with_queue)
 

@@ -17,6 +17,7 @@ BASH = "/bin/bash"
 NODE = Path(names.__file__).parent
 AGENT_CTL = "/opt/aws/amazon-cloudwatch-agent/bin/amazon-cloudwatch-agent-ctl"
 ETC = "/etc/accelerated-fleet"
+UNITS = "/opt/accelerated-node/lib/accelerated_node/units"
 NOW = 1_800_000_000
 LATE_FULL = "-a fetch-config -m ec2 -c ssm:/fleet/agent"
 FULL = LATE_FULL.replace(" -c", " -s -c")
@@ -131,6 +132,9 @@ class Machine:
         self.program("aws", f'echo "aws $*" >>"$RECORD"; cp {shlex.quote(str(self.root / "bucket"))} "${{*: -1}}"')
         self.program("python3", 'mkdir "$5"; echo \'echo install >>"$RECORD"\' >"$5/install.sh"')
         (self.root / "bucket").write_text("archive")
+        (self.root / "units").mkdir()
+        for path in (NODE / "units").iterdir():
+            (self.root / "units" / path.name).write_text(self._moved(path.read_text()))
 
     def program(self, name: str, body: str) -> None:
         """Put a program on the path."""
@@ -192,6 +196,7 @@ class Machine:
     def _moved(self, script: str) -> str:
         for path, moved in (
             (AGENT_CTL, "agent-ctl"),
+            (UNITS, "units"),
             (ETC, "etc"),
             (names.STATE_DIRECTORY, "run"),
             ("/usr/bin/nvidia-smi", "bin/nvidia-smi"),

@@ -13,10 +13,12 @@ from typing import Any
 from zipfile import ZipFile
 
 import pytest
+from aws_cdk import Duration
 
 from constructs_lib.node import names
+from constructs_lib.telemetry import AgentConfiguration, Telemetry
 from constructs_lib.telemetry.names import LOG_GROUP_PLACEHOLDER
-from tests.boot.machines import BASH, FULL, NODE, NODE_PROGRAM, NOW, Machine
+from tests.boot.machines import BASH, FULL, NODE, NODE_PROGRAM, NOW, WORKLOAD, Machine
 from tests.boot.scripts import FALLBACK, script
 from tests.constructs.reading import user_data
 from tests.support.stacks import fleet, fleet_template
@@ -29,11 +31,12 @@ PROBE_STUBS = {
     "hangs": "exit 124",
 }
 BUSY = r"run-accelerated\x2dfleet-busy.mount"
-UNITS = "accelerated-setup.service accelerated-node.service accelerated-fleet.target"
+UNITS = "accelerated-setup.service accelerated-node.service accelerated-drain.service accelerated-fleet.target"
 # What a first boot does, in this order, when all goes well.
 ORDER = [
     "aws s3 cp",
     "install",
+    "systemctl --no-block start accelerated-drain.service",
     "probe",
     "systemctl start accelerated-setup.service",
     "systemctl disable --now",
@@ -89,6 +92,14 @@ def test_the_settings_of_the_program_are_there_before_the_program(machine: Machi
     assert machine.file(names.SETTINGS_FILE).read_text() == '{"kind":"fpga"}\n'
 
 
+def test_the_drain_is_watched_for_before_anything_is_waited_for(machine: Machine) -> None:
+    """An instance can be told to go while it waits for its driver."""
+    probed(machine, '[ "$(<"$TMPDIR/clock")" -ge 60 ] && echo "GPU 0: NVIDIA L4"')
+    machine.boot(script())
+    assert machine.programs.index("systemctl") < machine.programs.index("probe")
+    assert machine.calls("systemctl")[0] == "--no-block start accelerated-drain.service"
+
+
 def test_the_workload_gets_the_limit_of_open_files_that_the_setup_made(machine: Machine) -> None:
     set_limit = f'[ "$2" != accelerated-setup.service ] || echo 200 >{machine.file(names.OPEN_FILES)}'
     machine.program("systemctl", set_limit)
@@ -135,12 +146,39 @@ def test_case_20_driver_never_answers(machine: Machine, probe: str) -> None:
     assert machine.file(names.AGENT_READY).exists()
 
 
-def test_case_20_fallback_file_is_the_agents_own_json(machine: Machine) -> None:
+def host_alone(written: str) -> bool:
+    """Whether a configuration measures the host, under the group's name, and no accelerator."""
+    metrics = json.loads(written)["metrics"]
+    named = metrics["append_dimensions"]["AutoScalingGroupName"] == "${aws:AutoScalingGroupName}"
+    return named and "cpu" in metrics["metrics_collected"] and "nvidia_gpu" not in metrics["metrics_collected"]
+
+
+def test_case_20_the_usual_fallback_is_the_node_programs(machine: Machine) -> None:
+    """It is the same for all that measure no more than usual, and no template is longer for it."""
+    usual = (NODE / "units" / "agent-fallback.json").read_text()
+    assert usual == AgentConfiguration.fallback(Telemetry()).to_json() + "\n"
+    assert host_alone(usual)
     machine.remove("nvidia-smi")
     machine.boot(user_data(fleet_template()))
-    written = json.loads((machine.root / "etc" / "agent-fallback.json").read_text())
-    assert "nvidia_gpu" not in written["metrics"]["metrics_collected"]
-    assert written["metrics"]["append_dimensions"]["AutoScalingGroupName"] == "${aws:AutoScalingGroupName}"
+    assert machine.calls("agent") == [f"-a fetch-config -m ec2 -s -c file:{machine.root}/units/agent-fallback.json"]
+    assert not (machine.root / "etc" / "agent-fallback.json").exists()
+
+
+def test_case_20_another_fallback_file_is_the_agents_own_json(machine: Machine) -> None:
+    machine.remove("nvidia-smi")
+    machine.boot(user_data(fleet_template(telemetry=Telemetry(resolution=Duration.seconds(10)))))
+    assert machine.calls("agent") == [machine.fallback]
+    written = (machine.root / "etc" / "agent-fallback.json").read_text()
+    assert host_alone(written)
+    assert json.loads(written)["agent"]["metrics_collection_interval"] == 10
+
+
+def test_a_fallback_that_an_image_brings_of_another_fleet_is_not_taken(machine: Machine) -> None:
+    (machine.root / "etc").mkdir()
+    (machine.root / "etc" / "agent-fallback.json").write_text("{}")
+    machine.remove("nvidia-smi")
+    machine.boot(user_data(fleet_template()))
+    assert machine.calls("agent") == [f"-a fetch-config -m ec2 -s -c file:{machine.root}/units/agent-fallback.json"]
 
 
 def test_a_probe_that_cannot_be_killed_is_not_waited_for(machine: Machine) -> None:
@@ -194,7 +232,7 @@ def test_the_real_archive_is_unpacked_and_installed(machine: Machine) -> None:
     booted = machine.boot(f"#!{BASH}\nexport DESTDIR={machine.root}/disk\n" + script())
     assert booted.stderr == ""
     installed = [f"systemctl --no-reload enable {BUSY} {UNITS}", "systemctl daemon-reload", f"systemctl start {BUSY}"]
-    assert events(machine) == ["aws s3 cp", *installed, *ORDER[3:]]
+    assert events(machine) == ["aws s3 cp", *installed, ORDER[2], *ORDER[4:]]
     assert (machine.root / "disk/opt/accelerated-node/lib/accelerated_node/__main__.py").is_file()
 
 
@@ -244,6 +282,58 @@ def test_a_node_program_that_cannot_be_fetched_stops_nothing_else(machine: Machi
     assert machine.calls("agent") == [FULL]
     assert machine.calls("workload") == ["ACCELERATOR_READY=yes"]
     assert [call for call in machine.calls("systemctl") if call.startswith("start")] == []
+
+
+def without_archive(machine: Machine) -> None:
+    machine.program("aws", "exit 1")
+
+
+def test_without_the_node_program_the_workload_learns_of_the_accelerator(machine: Machine) -> None:
+    without_archive(machine)
+    probed(machine, '[ "$(<"$TMPDIR/clock")" -ge 135 ] && echo "GPU 0: NVIDIA L4"')
+    machine.boot(script(sources=BOTH))
+    assert machine.slept == 75 + 60
+    assert machine.calls("agent") == [FULL]
+    assert machine.calls("workload") == ["ACCELERATOR_READY=yes"]
+
+
+@pytest.mark.parametrize("probe", PROBE_STUBS)
+def test_case_20_without_the_node_program_and_without_the_driver(machine: Machine, probe: str) -> None:
+    without_archive(machine)
+    body = PROBE_STUBS[probe]
+    if body is None:
+        machine.remove("nvidia-smi")
+    else:
+        machine.program("nvidia-smi", body)
+    booted = machine.boot(script(sources=BOTH))
+    assert "the node program cannot be installed" in booted.stdout
+    # The agent refuses the accelerator's section while there is no driver.
+    assert machine.calls("agent") == [machine.fallback]
+    assert machine.calls("workload") == ["ACCELERATOR_READY=no"]
+    assert 75 + 300 <= machine.slept <= 75 + 335
+
+
+def test_without_the_node_program_an_older_agent_gets_the_essential_configuration(machine: Machine) -> None:
+    without_archive(machine)
+    machine.agent('[[ "$*" == *essential* ]]')
+    machine.boot(script(sources=BOTH))
+    assert machine.calls("agent") == [FULL] * 5 + [ESSENTIAL]
+    assert machine.calls("workload") == ["ACCELERATOR_READY=yes"]
+
+
+def test_without_the_node_program_and_an_agent_the_workload_starts(machine: Machine) -> None:
+    without_archive(machine)
+    (machine.root / "agent-ctl").unlink()
+    machine.boot(user_data(fleet_template()) + "\n" + WORKLOAD.partition("\n")[2])
+    assert machine.calls("workload") == ["ACCELERATOR_READY=yes"]
+
+
+def test_without_the_node_program_a_probe_that_hangs_is_killed(machine: Machine) -> None:
+    without_archive(machine)
+    with machine.hanging("nvidia-smi"):
+        machine.boot(script())
+        assert machine.programs.count("hangs") == machine.calls("killed").count("nvidia-smi") >= 1
+    assert machine.calls("workload") == ["ACCELERATOR_READY=no"]
 
 
 def test_a_node_program_that_comes_at_the_third_try(machine: Machine) -> None:
@@ -305,8 +395,8 @@ def test_a_unit_that_does_not_start_stops_nothing_else(machine: Machine, fails: 
 
 def test_agents_that_the_image_brings_are_stopped_first(machine: Machine) -> None:
     machine.boot(script())
-    assert machine.programs.index("agent") == 4
-    assert machine.record[3].startswith("systemctl disable --now dlami-cloudwatch-agent@")
+    assert machine.programs.index("agent") == 5
+    assert machine.record[4].startswith("systemctl disable --now dlami-cloudwatch-agent@")
 
 
 def _amazon_linux(machine: Machine) -> str:
@@ -331,7 +421,7 @@ def _install(machine: Machine) -> str:
 def test_an_image_without_the_agent_gets_it(machine: Machine, system: Callable[[Machine], str]) -> None:
     fetched = system(machine)
     machine.boot(script())
-    assert machine.record[3] == fetched
+    assert machine.record[4] == fetched
     assert machine.calls("agent") == [FULL]
     assert machine.calls("workload") == ["ACCELERATOR_READY=yes"]
 
@@ -356,7 +446,8 @@ def test_a_package_lock_that_somebody_holds_goes_by(machine: Machine) -> None:
 
 
 def test_the_wait_for_the_package_lock_ends_within_the_steps_own_limit() -> None:
-    (limit, wait) = re.findall(r"fleet_try (\d+) \\\napt-get -o DPkg::Lock::Timeout=(\d+) ", script())[0]
+    text = (NODE / "units" / "boot.sh").read_text()
+    (limit, wait) = re.findall(r"fleet_try (\d+) \\\n +apt-get -o DPkg::Lock::Timeout=(\d+) ", text)[0]
     assert int(wait) + 60 <= int(limit), "the rest is for the installation itself"
 
 

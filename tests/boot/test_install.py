@@ -19,10 +19,10 @@ from tests.boot.machines import BASH, NODE
 
 UNITS = NODE / "units"
 SETUP, PROGRAM, TARGET = "accelerated-setup.service", "accelerated-node.service", "accelerated-fleet.target"
-LATE = "accelerated-late-driver.service"
+LATE, DRAIN = "accelerated-late-driver.service", "accelerated-drain.service"
 AGENT = "amazon-cloudwatch-agent.service"
 BUSY = r"run-accelerated\x2dfleet-busy.mount"
-ALL = (SETUP, PROGRAM, LATE, TARGET, BUSY)
+ALL = (SETUP, PROGRAM, LATE, DRAIN, TARGET, BUSY)
 DROP_IN = f"{AGENT}.d/accelerated-fleet.conf"
 LIBRARY = "opt/accelerated-node/lib/accelerated_node"
 LAUNCHER = "usr/local/bin/accelerated-node"
@@ -77,9 +77,9 @@ def test_everything_is_where_it_belongs(machine: Path) -> None:
 
 def test_case_79_one_reload_after_all_changes(unpacked: Path, tmp_path: Path) -> None:
     assert install(unpacked, tmp_path) == [
-        f"--no-reload enable {BUSY} {SETUP} {PROGRAM} {TARGET} 6",
-        "daemon-reload 6",
-        f"start {BUSY} 6",
+        f"--no-reload enable {BUSY} {SETUP} {PROGRAM} {DRAIN} {TARGET} 7",
+        "daemon-reload 7",
+        f"start {BUSY} 7",
     ]
 
 
@@ -168,7 +168,7 @@ def words(name: str, key: str) -> set[str]:
     return {word for value in unit(name).get(key, []) for word in value.split()}
 
 
-@pytest.mark.parametrize("name", [SETUP, PROGRAM, TARGET])
+@pytest.mark.parametrize("name", [SETUP, PROGRAM, DRAIN, TARGET])
 def test_every_unit_starts_with_the_machine(name: str) -> None:
     """After a restart no user data runs: what is enabled is all there is."""
     assert words(name, "WantedBy") == {"multi-user.target"}
@@ -180,10 +180,10 @@ def test_order_after_a_restart() -> None:
     assert words(PROGRAM, "After") == {SETUP, AGENT}
     assert words(TARGET, "After") == {SETUP, AGENT, PROGRAM}
     assert words(AGENT, "Wants") == words(PROGRAM, "Wants") == {SETUP}
-    assert words(TARGET, "Wants") == {SETUP, PROGRAM, LATE}
+    assert words(TARGET, "Wants") == {SETUP, PROGRAM, LATE, DRAIN}
 
 
-@pytest.mark.parametrize("name", [SETUP, PROGRAM, LATE, TARGET, AGENT])
+@pytest.mark.parametrize("name", [SETUP, PROGRAM, LATE, DRAIN, TARGET, AGENT])
 def test_nothing_waits_for_what_waits_for_the_user_data(name: str) -> None:
     """The user data starts the units and waits for them, and cloud-init's targets wait for the user data."""
     late = {"multi-user.target", "cloud-final.service", "cloud-init.target", "graphical.target", "default.target"}
@@ -244,6 +244,22 @@ def test_the_program_is_restarted_however_often_it_ends() -> None:
     assert service["ExecStart"] == ["/usr/local/bin/accelerated-node run"]
 
 
+def test_case_59_the_drain_lives_on_whatever_ends_and_waits_for_nothing() -> None:
+    """A crash of the program that measures, a restart of the machine, a hang of its own."""
+    service = unit(DRAIN)
+    assert service["Type"] == ["notify"]
+    assert (service["Restart"], service["RestartSec"], service["StartLimitIntervalSec"]) == (["always"], ["5"], ["0"])
+    assert service["WatchdogSec"] == ["2min"]
+    assert service["ExecStart"] == ["/usr/local/bin/accelerated-node drain"]
+    assert not service.keys() & {"After", "Wants", "Requires", "BindsTo", "PartOf"}
+
+
+def test_what_limits_the_program_does_not_limit_the_teams_commands() -> None:
+    """They may need sudo, a home directory, control groups and memory. What they start ends with the service."""
+    limits = ("NoNewPrivileges", "Protect", "Private", "ReadOnly", "RestrictSUIDSGID", "Memory", "KillMode", "Nice")
+    assert [key for key in unit(DRAIN) if key.startswith(limits)] == []
+
+
 def test_marks_can_be_held_from_early_boot_on() -> None:
     """Whatever starts with the machine comes after local-fs.target, before which a mount is unless it says nofail."""
     mount = unit("busy.mount")
@@ -260,7 +276,7 @@ def test_marks_can_be_held_from_early_boot_on() -> None:
 def test_no_mark_that_is_held_is_hidden() -> None:
     """Marks in the plain directory that the program makes would vanish below a file system mounted later."""
     assert unit("busy.mount")["ConditionDirectoryNotEmpty"] == [f"!{names.BUSY_DIRECTORY}"]
-    for name in (SETUP, PROGRAM, TARGET):
+    for name in (SETUP, PROGRAM, DRAIN, TARGET):
         assert BUSY not in words(name, "Wants") | words(name, "Requires")
 
 
@@ -294,7 +310,7 @@ def test_the_driver_script_and_the_program_speak_of_the_same_files() -> None:
 
 def verified(place: Path) -> str:
     """What systemd says about the units, the command and the agent being replaced by something that is here."""
-    for name in (SETUP, PROGRAM, LATE, TARGET):
+    for name in (SETUP, PROGRAM, LATE, DRAIN, TARGET):
         text = (UNITS / name).read_text().replace(f"/{LAUNCHER}", "/bin/true")
         (place / name).write_text(text)
     shutil.copy(UNITS / "busy.mount", place / BUSY)

@@ -15,6 +15,8 @@ from constructs_lib.telemetry.names import LOG_GROUP_PLACEHOLDER
 from tests.boot.machines import FULL, LATE_FULL, NODE, NOW, Machine
 from tests.boot.scripts import script
 from tests.boot.test_boot_script import NASTY, probed
+from tests.constructs.reading import user_data
+from tests.support.stacks import fleet_template
 
 DRIVER = 'echo "GPU 0: NVIDIA L4"'
 LEFT = "/etc/accelerated-fleet/late"
@@ -138,6 +140,14 @@ def test_an_agent_that_refuses_keeps_the_fallback_and_is_asked_again_after_a_res
     assert machine.wait_for_driver_after_a_restart().returncode == 0
     machine.look_for_late_driver()
     assert after_the_workload(machine)[-2:] == [f"agent {LATE_FULL}", f"systemctl {RESTART}"]
+
+
+def test_an_agent_that_refuses_keeps_the_usual_fallback_too(machine: Machine) -> None:
+    machine.boot(user_data(fleet_template()))
+    probed(machine, DRIVER)
+    machine.agent('[[ "$*" == *file:* ]]')
+    assert machine.look_for_late_driver("wait").returncode == 1
+    assert machine.calls("agent")[-1] == f"-a fetch-config -m ec2 -c file:{machine.root}/units/agent-fallback.json"
 
 
 def test_a_full_configuration_that_could_not_be_loaded_at_boot_is_loaded_after_a_restart(machine: Machine) -> None:

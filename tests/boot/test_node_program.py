@@ -16,6 +16,7 @@ from aws_cdk.assertions import Template
 
 from constructs_lib.catalog import AcceleratedType, lookup
 from constructs_lib.fleet import node_program
+from constructs_lib.fleet.drain import Drain
 from constructs_lib.fleet.machine_setup import MachineSetup
 from constructs_lib.fleet.node_program import NodeProgram, settings_json
 from constructs_lib.fleet.storage import FleetStorage
@@ -86,7 +87,9 @@ def test_case_71_any_changed_file_counts(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_the_archive_holds_all_that_the_boot_script_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asset = asset_of(tmp_path, NODE, monkeypatch)
-    for name in ("install.sh", "__main__.py", "units/driver.sh", "setup/__init__.py", "readers/__init__.py"):
+    brought = ("install.sh", "__main__.py", "setup/__init__.py", "readers/__init__.py", "drain/__init__.py")
+    units = ("units/boot.sh", "units/driver.sh", "units/late-driver.sh", "units/agent-fallback.json")
+    for name in (*brought, *units):
         assert (asset / name).is_file(), name
 
 
@@ -105,6 +108,8 @@ def settings(types: Sequence[AcceleratedType], **changes: Any) -> str:
         "measurements": ["utilization", "power"],
         "use_threshold": 5,
         "setup": {},
+        "drain": Drain().settings(),
+        "network": False,
         **changes,
     }
     return settings_json(**arguments)
@@ -132,6 +137,23 @@ def test_settings_are_those_that_the_program_reads() -> None:
         "huge_pages": 512,
         "open_files": 1_048_576,
     }
+
+
+def test_what_is_as_usual_takes_no_room_in_user_data() -> None:
+    types = [lookup("g6.xlarge")]
+    assert json.loads(settings(types, measurements=[])) == {
+        "kind": "nvidia",
+        "expected": {"g6.xlarge": 1},
+        "drain": {"deadline_seconds": 300, "namespace": "AcceleratedFleet"},
+    }
+    changed = json.loads(settings(types, interval_seconds=10, use_threshold=2.5))
+    assert (changed["interval_seconds"], changed["use_threshold"]) == (10, 2.5)
+
+
+def test_traffic_is_published_only_where_a_policy_looks_at_it() -> None:
+    types = [lookup("g6.xlarge")]
+    assert parse_settings(settings(types), "node.json").network is False
+    assert parse_settings(settings(types, network=True), "node.json").network is True
 
 
 def test_nothing_asked_for_is_nothing_to_set_up() -> None:

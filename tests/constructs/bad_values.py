@@ -8,12 +8,14 @@ from typing import Any
 
 from aws_cdk import Duration, Size, Token
 
-from constructs_lib import FleetError, IdleSignal
+from constructs_lib import AtMinimum, CustomSignal, FleetError, Hours, IdleSignal, WakeUp, Weekday
 from constructs_lib.errors import ArgumentError
 
 TYPE, RANGE, TOGETHER = "wrong type", "out of range", "in combination"
 TOKEN = Token.as_number({"Ref": "Number"})
 TEXT_TOKEN = Token.as_string({"Ref": "Text"})
+OFFICE = Hours(start="08:00", end="18:00", time_zone="Europe/Berlin")
+JOBS = CustomSignal(namespace="Jobs", metric_name="running", idle_below=1)
 FLAGS = ("per_accelerator_series", "network", "swap")
 
 
@@ -46,21 +48,85 @@ def policy_row(parameter: str, kind: str, value: Any, rule: str, **more: Any) ->
 POLICY = [
     policy_row("window", TYPE, 15, "be of type Duration"),
     policy_row("window", RANGE, Duration.minutes(4), "be whole minutes from 5 to 1440", got="'4 minutes'"),
-    policy_row("window", RANGE, Duration.seconds(330), "be whole minutes", got="'5 minutes 30 seconds'"),
+    policy_row("window", RANGE, Duration.seconds(330), "be whole minutes", got="'330 seconds'"),
     policy_row("window", RANGE, Duration.minutes(1441), "be whole minutes from 5 to 1440", got="'1 day 1 minute'"),
     policy_row("window", RANGE, Duration.seconds(TOKEN), "be known at synth", got="'a token'"),
     policy_row("window", TOGETHER, Duration.minutes(10), "not be shorter than warm_up (11 minutes)", got="'10 minutes'",
                beside={"warm_up": Duration.minutes(11)}),
     policy_row("warm_up", TYPE, "10 minutes", "be of type Duration"),
-    policy_row("warm_up", RANGE, Duration.seconds(90), "be whole minutes from 0 to 60", got="'1 minute 30 seconds'"),
+    policy_row("warm_up", RANGE, Duration.seconds(90), "be whole minutes from 0 to 60", got="'90 seconds'"),
     policy_row("warm_up", RANGE, Duration.days(2), "be whole minutes from 0 to 60", got="'2 days'"),
     policy_row("threshold_transfers", TYPE, "1000", "be a whole number at least 1"),
     policy_row("threshold_transfers", TYPE, 1.5, "be a whole number at least 1"),
     policy_row("threshold_transfers", RANGE, 0, "be a whole number at least 1"),
     policy_row("signals", TYPE, IdleSignal.CPU, "be a list of IdleSignal"),
     policy_row("signals", TYPE, ["accelerator"], "be of type IdleSignal", got="'accelerator'"),
-    policy_row("signals", RANGE, [], "contain IdleSignal.ACCELERATOR"),
-    policy_row("signals", RANGE, [IdleSignal.CPU], "contain IdleSignal.ACCELERATOR", got="['CPU']"),
+    policy_row("signals", RANGE, [], "contain one of ACCELERATOR, MEMORY, POWER, IDLE_SECONDS"),
+    policy_row("signals", RANGE, [IdleSignal.CPU], "contain one of ACCELERATOR", got="['CPU']"),
+    *(
+        policy_row(parameter, kind, value, "be a number above 0", got=got)
+        for parameter in ("threshold_memory_mib", "threshold_power_watts", "threshold_network_mib_s")
+        for kind, value, got in [(TYPE, "9", None), (TYPE, True, None), (RANGE, 0, None), (RANGE, TOKEN, "a token")]
+    ),
+    *(
+        policy_row(parameter, TOGETHER, 9.0, f"be left out unless signals contain IdleSignal.{signal}")
+        for parameter, signal in [("threshold_memory_mib", "MEMORY"), ("threshold_power_watts", "POWER"),
+                                  ("threshold_network_mib_s", "NETWORK")]
+    ),
+    policy_row("cpu_threshold_percent", TOGETHER, 9.0, "be left out unless signals contain IdleSignal.CPU",
+               beside={"signals": [IdleSignal.ACCELERATOR]}),
+    *(
+        policy_row(parameter, TOGETHER, None, f"be given when signals contain IdleSignal.{signal.name}",
+                   beside={"signals": [signal]})
+        for parameter, signal in [("threshold_memory_mib", IdleSignal.MEMORY),
+                                  ("threshold_power_watts", IdleSignal.POWER)]
+    ),
+    policy_row("custom_signals", TYPE, JOBS, "be a list of CustomSignal"),
+    policy_row("custom_signals", TYPE, ["running"], "be a list of CustomSignal"),
+    policy_row("custom_signals", RANGE, [], "be a list of CustomSignal that is not empty"),
+    policy_row("custom_signals", RANGE, [JOBS, JOBS], "be at most 5 different ones", got="(CustomSignal("),
+    policy_row("max_releases_per_pass", TYPE, "2", "be a whole number at least 1 and at most 200"),
+    policy_row("max_releases_per_pass", RANGE, 0, "be a whole number at least 1 and at most 200"),
+    policy_row("max_releases_per_pass", RANGE, 201, "be a whole number at least 1 and at most 200"),
+    policy_row("max_failed_launches", TYPE, 1.5, "be a whole number at least 0 and at most 100"),
+    policy_row("max_failed_launches", RANGE, -1, "be a whole number at least 0 and at most 100"),
+    policy_row("max_failed_launches", RANGE, 101, "be a whole number at least 0 and at most 100"),
+    *(
+        policy_row(parameter, kind, value, rule, got=got)
+        for parameter, longest, shown in [
+            ("min_instance_life", Duration.days(8), "8 days"),
+            ("max_instance_life", Duration.days(366), "366 days"),
+            ("max_unknown", Duration.days(31), "31 days"),
+            ("end_retained_after", Duration.days(31), "31 days"),
+        ]
+        for kind, value, rule, got in [
+            (TYPE, 3600, "be of type Duration", None),
+            (RANGE, longest, "be whole minutes from", f"'{shown}'"),
+            (RANGE, Duration.seconds(5401), "be whole minutes from", "'5401 seconds'"),
+            (RANGE, Duration.minutes(TOKEN), "be known at synth", "'a token'"),
+        ]
+    ),
+    policy_row("max_instance_life", RANGE, Duration.minutes(59), "be whole minutes from 60", got="'59 minutes'"),
+    policy_row("max_instance_life", TOGETHER, Duration.hours(1), "be longer than window (60 minutes)",
+               got="'60 minutes'", beside={"window": Duration.hours(1)}),
+    policy_row("max_instance_life", TOGETHER, Duration.hours(1), "be longer than min_instance_life (90 minutes)",
+               got="'60 minutes'", beside={"min_instance_life": Duration.minutes(90)}),
+    policy_row("max_unknown", RANGE, Duration.minutes(14), "be whole minutes from 15", got="'14 minutes'"),
+    policy_row("max_unknown", TOGETHER, Duration.minutes(44), "be at least window and 15 minutes (45 minutes)",
+               got="'44 minutes'", beside={"window": Duration.minutes(30)}),
+    policy_row("end_retained_after", RANGE, Duration.minutes(0), "be whole minutes from 1", got="'0 minutes'"),
+    policy_row("at_minimum", TYPE, "replace", "be of type AtMinimum"),
+    policy_row("at_minimum", TOGETHER, AtMinimum.REPLACE, "be left out without max_instance_life and max_unknown",
+               got="'REPLACE'"),
+    *(
+        policy_row("quiet_hours", kind, value, "be a list of Hours that is not empty")
+        for kind, value in [(TYPE, OFFICE), (TYPE, ["08:00"]), (RANGE, [])]
+    ),
+    policy_row("quiet_hours", TOGETHER, [Hours(start="00:00", end="24:00", time_zone="UTC")],
+               "leave time to release something", got="[Hours("),
+    policy_row("keep_warm", TYPE, OFFICE, "be a list of KeepWarm"),
+    policy_row("keep_warm", TYPE, [OFFICE], "be a list of KeepWarm"),
+    policy_row("keep_warm", RANGE, [], "be a list of KeepWarm that is not empty"),
     policy_row("max_release_share", TYPE, "all", "be a number at most 1 and above 0"),
     policy_row("max_release_share", RANGE, 0, "above 0"),
     policy_row("max_release_share", RANGE, 1.01, "at most 1"),
@@ -79,6 +145,117 @@ POLICY = [
         ]
     ),
 ]  # fmt: skip
+
+HOURS = [
+    *(
+        Row("Hours", parameter, kind, value, "be a time from")
+        for parameter in ("start", "end")
+        for kind, value in [
+            (TYPE, 8),
+            (TYPE, None),
+            *(
+                (RANGE, value)
+                for value in ("", "8:00", "08:60", "24:01", "08:00:00", " 08:00", "\u0660\u0668:\u0660\u0660")
+            ),
+        ]
+    ),
+    Row("Hours", "start", RANGE, "24:00", "be a time from 00:00 to 23:59"),
+    Row("Hours", "end", TOGETHER, "08:00", "differ from start (08:00)"),
+    Row("Hours", "time_zone", TYPE, 1, "be a text that is not empty"),
+    Row("Hours", "time_zone", TYPE, None, "be a text that is not empty"),
+    *(
+        Row("Hours", "time_zone", RANGE, name, "be a time zone's name in the IANA database")
+        for name in ("Europe/Berlim", "europe/berlin", "CEST", "+01:00", "Factory", "../etc/passwd")
+    ),
+    Row("Hours", "time_zone", RANGE, TEXT_TOKEN, "be a time zone's name in the IANA database", got="a token"),
+    Row("Hours", "days", TYPE, Weekday.MONDAY, "be a list of Weekday"),
+    Row("Hours", "days", TYPE, [0], "be a list of Weekday"),
+    Row("Hours", "days", RANGE, [], "be a list of Weekday that is not empty"),
+    Row("Hours", "days", RANGE, [Weekday.MONDAY, Weekday.MONDAY], "name each day once", got="['MONDAY', 'MONDAY']"),
+    Row("Hours", "exceptions", TYPE, "2026-12-25", "be a list of str"),
+    Row("Hours", "exceptions", TYPE, [20261225], "be a list of str"),
+    Row("Hours", "exceptions", RANGE, [], "be a list of str that is not empty"),
+    *(
+        Row("Hours", "exceptions", RANGE, [date], "hold dates, as YYYY-MM-DD", got=repr(date))
+        for date in ("25.12.2026", "2026-2-1", "2026-02-30", "2026-12-25T00:00")
+    ),
+    Row("Hours", "exceptions", RANGE, ["2026-12-25", "2026-12-25"], "name each date once"),
+    Row("KeepWarm", "instances", TYPE, "1", "be a whole number at least 1"),
+    Row("KeepWarm", "instances", TYPE, True, "be a whole number at least 1"),
+    Row("KeepWarm", "instances", RANGE, 0, "be a whole number at least 1"),
+    Row("KeepWarm", "hours", TYPE, "08:00", "be of type Hours"),
+]
+
+EARLY = WakeUp(at="05:00", instances=1, time_zone="Europe/Berlin")
+SCHEDULE = [
+    *(
+        Row("FleetSchedule", parameter, kind, value, "be a list of Hours that is not empty")
+        for parameter in ("office_hours", "maintenance")
+        for kind, value in [(TYPE, OFFICE), (TYPE, ["08:00"]), (RANGE, [])]
+    ),
+    Row("FleetSchedule", "office_hours", RANGE, [Hours(start="00:00", end="24:00", time_zone="UTC")],
+        "leave time to pause"),
+    Row("FleetSchedule", "wake_ups", TYPE, EARLY, "be a list of WakeUp"),
+    Row("FleetSchedule", "wake_ups", TYPE, ["05:00"], "be a list of WakeUp"),
+    Row("FleetSchedule", "wake_ups", RANGE, [], "be a list of WakeUp that is not empty"),
+    Row("FleetSchedule", "wake_ups", TOGETHER, [EARLY], "be for a time within the office hours", got="'05:00'",
+        beside={"office_hours": [OFFICE]}),
+    Row("WakeUp", "at", TYPE, 8, "be a time from"),
+    Row("WakeUp", "at", RANGE, "24:00", "be a time from 00:00 to 23:59"),
+    Row("WakeUp", "instances", TYPE, "2", "be a whole number at least 1"),
+    Row("WakeUp", "instances", RANGE, 0, "be a whole number at least 1"),
+    Row("WakeUp", "time_zone", TYPE, 1, "be a text that is not empty"),
+    Row("WakeUp", "time_zone", RANGE, "CEST", "be a time zone's name in the IANA database"),
+    Row("WakeUp", "days", TYPE, "Monday", "be a list of Weekday"),
+    Row("WakeUp", "days", RANGE, [], "be a list of Weekday that is not empty"),
+    Row("WakeUp", "ahead", TYPE, 15, "be of type Duration"),
+    Row("WakeUp", "ahead", RANGE, Duration.minutes(0), "be whole minutes from 1 to 720", got="'0 minutes'"),
+    Row("WakeUp", "ahead", RANGE, Duration.hours(13), "be whole minutes from 1 to 720", got="'13 hours'"),
+    Row("WakeUp", "exceptions", TYPE, "2026-12-25", "be a list of str"),
+    Row("WakeUp", "exceptions", RANGE, ["Christmas"], "hold dates, as YYYY-MM-DD", got="'Christmas'"),
+]  # fmt: skip
+
+DRAIN = [
+    Row("Drain", "deadline", TYPE, 300, "be of type Duration"),
+    Row("Drain", "deadline", RANGE, Duration.seconds(29), "be whole seconds from 30 seconds", got="'29 seconds'"),
+    Row("Drain", "deadline", RANGE, Duration.minutes(116), "to 115 minutes", got="'1 hour 56 minutes'"),
+    Row("Drain", "deadline", RANGE, Duration.seconds(TOKEN), "be known at synth", got="'a token'"),
+    Row("Drain", "signal", TYPE, 15, "be one of SIGHUP, "),
+    Row("Drain", "signal", RANGE, "SIGKILL", "be one of SIGHUP, "),
+    *(
+        Row("Drain", parameter, kind, value, rule)
+        for parameter in ("command", "checkpoint_command")
+        for kind, value, rule in [
+            (TYPE, ["/opt/finish"], "be a text that is not empty"),
+            (RANGE, " ", "be a text that is not empty"),
+            (RANGE, "finish\0", "be a text without a zero byte"),
+        ]
+    ),
+    Row("Drain", "drain_on_rebalance", TYPE, 1, "be of type bool"),
+]
+
+CUSTOM = [
+    *(
+        Row("CustomSignal", parameter, kind, value, rule)
+        for parameter in ("namespace", "metric_name")
+        for kind, value, rule in [
+            (TYPE, 1, "be a text that is not empty"),
+            (RANGE, " ", "be a text that is not empty"),
+            (RANGE, ":x", "be a name of CloudWatch"),
+            (RANGE, "x" * 256, "be a name of CloudWatch"),
+        ]
+    ),
+    Row("CustomSignal", "idle_below", TYPE, "1", "be a number above 0"),
+    Row("CustomSignal", "idle_below", RANGE, 0, "be a number above 0"),
+    Row("CustomSignal", "statistic", TYPE, 1, "be one of Average, Maximum, Minimum, SampleCount, Sum"),
+    Row("CustomSignal", "statistic", RANGE, "p90", "be one of Average, Maximum, Minimum, SampleCount, Sum"),
+    Row("CustomSignal", "dimensions", TYPE, ["Service"], "be of type dict"),
+    Row("CustomSignal", "dimensions", RANGE, {}, "hold 1 to 29 dimensions"),
+    Row("CustomSignal", "dimensions", RANGE, {f"d{n}": "x" for n in range(30)}, "hold 1 to 29 dimensions"),
+    Row("CustomSignal", "dimensions", RANGE, {"Service": ""}, "be a text that is not empty", got="''"),
+    Row("CustomSignal", "dimensions", RANGE, {":": "x"}, "be a name of CloudWatch", got="':'"),
+    Row("CustomSignal", "dimensions", RANGE, {"InstanceId": "i-1"}, "not name InstanceId"),
+]
 
 DEMAND = [
     Row("QueueDemand", "queue", TYPE, "https://sqs.us-east-1.amazonaws.com/1/jobs", "be an SQS queue"),
@@ -236,8 +413,26 @@ TYPES = [
     fact_row("video_encoder", TYPE, "yes", "be of type bool"),
     *(fact_row(name, TYPE, "0", "be a whole number at least 0") for name in ("instance_store_gb", "efa_interfaces")),
     *(fact_row(name, RANGE, -1, "be a whole number at least 0") for name in ("instance_store_gb", "efa_interfaces")),
+    fact_row("vcpus", TYPE, 4.0, "be a whole number at least 1"),
+    fact_row("vcpus", RANGE, 0, "be a whole number at least 1"),
+    fact_row("usd_per_hour", TYPE, "1.2", "be a number above 0"),
+    fact_row("usd_per_hour", RANGE, 0, "be a number above 0"),
     fact_row("status", TYPE, 1, "be one of current, previous, retired"),
     fact_row("status", RANGE, "new", "be one of current, previous, retired"),
 ]
 
-VALUES = [*POLICY, *DEMAND, *PURCHASE, *STORAGE, *IMAGE, *TELEMETRY, *LOGS, *MACHINE, *TYPES]
+VALUES = [
+    *POLICY,
+    *HOURS,
+    *SCHEDULE,
+    *DRAIN,
+    *CUSTOM,
+    *DEMAND,
+    *PURCHASE,
+    *STORAGE,
+    *IMAGE,
+    *TELEMETRY,
+    *LOGS,
+    *MACHINE,
+    *TYPES,
+]

@@ -124,8 +124,9 @@ def user_data(template: Mapping[str, Any]) -> str:
 
 
 def agent_configuration(template: Mapping[str, Any]) -> dict[str, Any]:
-    """What the one SSM parameter tells the agent."""
-    configuration: dict[str, Any] = json.loads(only(template, "AWS::SSM::Parameter")["Properties"]["Value"])
+    """What the one SSM parameter for it tells the agent."""
+    written = properties(template, "FleetAgentConfiguration", "AWS::SSM::Parameter")["Value"]
+    configuration: dict[str, Any] = json.loads(written)
     return configuration
 
 

@@ -20,19 +20,32 @@ from constructs import Construct
 
 from constructs_lib import (
     AcceleratedFleet,
+    AtMinimum,
+    CustomSignal,
+    Drain,
     FleetImage,
     FleetLogs,
+    FleetSchedule,
     FleetStorage,
+    Hours,
     IdlePolicy,
     IdleRelease,
     IdleSignal,
+    KeepWarm,
     MachineSetup,
     OperatingSystem,
     Purchase,
     QueueDemand,
     Telemetry,
+    WakeUp,
+    Weekday,
 )
 from tests.support.stacks import fleet, project_context, stack, vpc
+
+_OFFICE = Hours(
+    start="08:00", end="20:00", time_zone="Europe/Berlin", days=list(Weekday)[:5], exceptions=["2026-12-25"]
+)
+_WEEKEND = Hours(start="00:00", end="24:00", time_zone="UTC", days=[Weekday.SATURDAY, Weekday.SUNDAY])
 
 
 def queue(scope: Construct) -> sqs.Queue:
@@ -74,7 +87,29 @@ def fullest(scope: Construct) -> AcceleratedFleet:
             warm_up=Duration.minutes(20),
             signals=[IdleSignal.ACCELERATOR, IdleSignal.CPU],
             cpu_threshold_percent=20,
+            custom_signals=[CustomSignal(namespace="Inference", metric_name="open_requests", idle_below=1)],
             max_release_share=0.5,
+            max_releases_per_pass=2,
+            min_instance_life=Duration.minutes(40),
+            quiet_hours=[_WEEKEND],
+            keep_warm=[KeepWarm(instances=2, hours=_OFFICE)],
+            max_instance_life=Duration.days(14),
+            max_unknown=Duration.hours(6),
+            at_minimum=AtMinimum.REPLACE,
+            end_retained_after=Duration.hours(12),
+            max_failed_launches=3,
+        ),
+        drain=Drain(
+            deadline=Duration.minutes(10),
+            signal="SIGINT",
+            command="/opt/worker/finish",
+            checkpoint_command="/opt/worker/save",
+            drain_on_rebalance=True,
+        ),
+        schedule=FleetSchedule(
+            office_hours=[_OFFICE],
+            maintenance=[_OFFICE],
+            wake_ups=[WakeUp(at="08:00", instances=2, time_zone="Europe/Berlin")],
         ),
         telemetry=Telemetry(
             measurements=["utilization_gpu", "memory_used"],

@@ -9,13 +9,13 @@ from aws_cdk import Stack
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk.assertions import Annotations, Match
 
-from constructs_lib import FleetImage, FleetLogs, Purchase, QueueDemand, Telemetry
+from constructs_lib import FleetImage, FleetLogs, FleetSchedule, Purchase, QueueDemand, Telemetry, WakeUp
 from tests.constructs.scenarios import queue
 from tests.support.stacks import fleet, stack, vpc
 
 NO_WAY_UP = (
-    "nothing starts this fleet from zero: give demand=QueueDemand(...), or let something of yours set the desired "
-    "capacity (grant_wake) [ack: @cdk-accelerated-fleet/fleet:NoWayUp]"
+    "nothing starts this fleet from zero: give demand=QueueDemand(...) or FleetSchedule(wake_ups=...), or let "
+    "something of yours set the desired capacity (grant_wake) [ack: @cdk-accelerated-fleet/fleet:NoWayUp]"
 )
 SINGLE_SPOT_POOL = (
     "all Spot capacity comes from one pool (g6.xlarge in one zone), which AWS can take back at once: add instance "
@@ -41,11 +41,14 @@ def test_a_fleet_that_nothing_wakes() -> None:
     assert ours(test_stack) == [NO_WAY_UP]
 
 
-@pytest.mark.parametrize("how", ["queue", "minimum"])
+@pytest.mark.parametrize("how", ["queue", "minimum", "wake-up"])
 def test_no_warning_where_something_starts_it(how: str) -> None:
     test_stack = stack()
     if how == "queue":
         fleet(test_stack, demand=QueueDemand(queue(test_stack)))
+    elif how == "wake-up":
+        early = WakeUp(at="07:00", instances=1, time_zone="UTC")
+        fleet(test_stack, schedule=FleetSchedule(wake_ups=[early]))
     else:
         fleet(test_stack, min_capacity=1)
     assert ours(test_stack) == []

@@ -9,7 +9,7 @@ import pytest
 from aws_cdk import Duration
 from aws_cdk.assertions import Template
 
-from constructs_lib import IdlePolicy
+from constructs_lib import IdlePolicy, IdleSignal
 from constructs_lib.release.alarms import alarm_periods, idle_alarm
 from constructs_lib.telemetry import FleetMetrics
 from tests.behaviour.simulator.metric_math import Context, evaluate
@@ -129,7 +129,7 @@ def idle_alarms() -> dict[int, dict[str, Any]]:
     test_stack = stack()
     for minutes in WINDOWS:
         policy = IdlePolicy(window=Duration.minutes(minutes), threshold_percent=7.5)
-        idle_alarm(test_stack, f"Window{minutes:04}", FleetMetrics("group"), policy)
+        idle_alarm(test_stack, f"Window{minutes:04}", FleetMetrics("group"), policy, [IdleSignal.ACCELERATOR])
     made = resources(Template.from_stack(test_stack).to_json(), ALARM)
     return {int(id[len("Window") :][:4]): dict(alarm["Properties"]) for id, alarm in made.items()}
 
@@ -269,3 +269,76 @@ def test_case_43_work_that_nothing_wakes_for_is_told(
 ) -> None:
     alarm = properties(template("with_queue"), "FleetWakeStoppedAlarm", ALARM)
     assert alarming(alarm, waiting=waiting, runs=runs, errors=errors) is expected
+
+
+# --- policies that look at something else than use ------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("signals", "thresholds", "metric", "threshold", "filler"),
+    [
+        ([IdleSignal.MEMORY], {"threshold_memory_mib": 900}, "nvidia_smi_memory_used", 900, 900),
+        ([IdleSignal.POWER, IdleSignal.CPU], {"threshold_power_watts": 40}, "nvidia_smi_power_draw", 40, 100),
+        (
+            [IdleSignal.POWER, IdleSignal.MEMORY],
+            {"threshold_power_watts": 40, "threshold_memory_mib": 1.5},
+            "nvidia_smi_memory_used",
+            1.5,
+            100,
+        ),
+    ],
+    ids=["memory", "power", "both"],
+)
+def test_case_05_idle_alarm_watches_a_figure_that_the_policy_looks_at(
+    signals: list[IdleSignal], thresholds: dict[str, float], metric: str, threshold: float, filler: float
+) -> None:
+    made = fleet_template(idle=IdlePolicy(signals=signals, **thresholds))  # type: ignore[arg-type]
+    alarm = properties(made, "FleetReleaseIdleAlarm", ALARM)
+    (expression,) = [each["Expression"] for each in alarm["Metrics"] if "Expression" in each]
+    assert expression == f"IF(in_service < 1, {filler}, busiest)"
+    stats = {each["Id"]: each["MetricStat"] for each in alarm["Metrics"] if "MetricStat" in each}
+    assert (stats["busiest"]["Metric"]["MetricName"], stats["busiest"]["Stat"]) == (metric, "Maximum")
+    assert (alarm["Threshold"], alarm["ComparisonOperator"]) == (threshold, "LessThanThreshold")
+    # Where nobody can read the use, it is not what silence is told by.
+    gap = properties(made, "FleetTelemetryGapAlarm", ALARM)
+    samples = {each["Id"]: each["MetricStat"] for each in gap["Metrics"] if "MetricStat" in each}["samples"]
+    assert (samples["Metric"]["MetricName"], samples["Stat"]) == (metric, "SampleCount")
+
+
+def test_case_30_idle_alarm_on_idle_seconds_goes_off_when_the_window_is_reached() -> None:
+    policy = IdlePolicy(signals=[IdleSignal.IDLE_SECONDS], window=Duration.minutes(30))
+    alarm = properties(fleet_template(idle=policy), "FleetReleaseIdleAlarm", ALARM)
+    (expression,) = [each["Expression"] for each in alarm["Metrics"] if "Expression" in each]
+    assert (alarm["Threshold"], alarm["ComparisonOperator"]) == (1800, "GreaterThanOrEqualToThreshold")
+    assert (alarm["EvaluationPeriods"], periods(alarm)) == (1, {60})
+    for in_service, idle, expected in [(2, 1800, True), (2, 1799, False), (0, 9999, False), (2, None, False)]:
+        series = {"in_service": {0: float(in_service)}, "idle": {} if idle is None else {0: float(idle)}}
+        values = evaluate(expression, Context(series, [0])).values()
+        assert any(value >= alarm["Threshold"] for value in values) is expected
+
+
+# --- what else invokes the release function -------------------------------------------------------
+
+
+@pytest.mark.parametrize("scenario", FLEETS)
+def test_case_36_terminations_of_this_group_alone_invoke_the_release_function(scenario: str) -> None:
+    rule = plain(properties(template(scenario), "FleetReleaseSteadyRule", "AWS::Events::Rule"))
+    assert rule["ScheduleExpression"] == "rate(5 minutes)"
+    assert rule["EventPattern"] == {
+        "source": ["aws.autoscaling"],
+        "detail-type": ["EC2 Instance-terminate Lifecycle Action"],
+        "detail": {"AutoScalingGroupName": ["<FleetAutoScalingGroupASG>"]},
+    }
+
+
+def test_case_36_a_group_that_is_not_ours_has_hooks_of_its_own() -> None:
+    rule = properties(template("idle_release"), "ReleaseSteadyRule", "AWS::Events::Rule")
+    assert "EventPattern" not in rule
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_case_36_every_rule_on_auto_scaling_names_this_group(scenario: str) -> None:
+    for rule in resources(template(scenario), "AWS::Events::Rule").values():
+        pattern = rule["Properties"].get("EventPattern", {})
+        if "aws.autoscaling" in pattern.get("source", []):
+            assert plain(pattern)["detail"]["AutoScalingGroupName"] == ["<FleetAutoScalingGroupASG>"]

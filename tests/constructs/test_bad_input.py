@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +24,18 @@ from aws_cdk import aws_sns as sns
 from constructs_lib import (
     AcceleratedFleet,
     AcceleratedType,
+    CustomSignal,
+    Drain,
     FleetError,
     FleetImage,
     FleetLogs,
+    FleetSchedule,
     FleetStorage,
+    Hours,
     IdlePolicy,
     IdleRelease,
+    IdleSignal,
+    KeepWarm,
     MachineSetup,
     OperatingSystem,
     Purchase,
@@ -36,9 +43,10 @@ from constructs_lib import (
     Telemetry,
     UnknownInstanceTypeError,
     UnsupportedInstanceTypeError,
+    WakeUp,
 )
 from constructs_lib.errors import ArgumentError
-from tests.constructs.bad_values import FLAGS, RANGE, TOGETHER, TOKEN, TYPE, VALUES, Row
+from tests.constructs.bad_values import FLAGS, OFFICE, RANGE, TOGETHER, TOKEN, TYPE, VALUES, Row
 from tests.constructs.scenarios import queue
 from tests.support.stacks import ROOT, fleet, stack, vpc
 
@@ -53,6 +61,12 @@ FACTS: Mapping[str, Any] = {
 
 
 DEFAULT_IMAGE = "'AWS Deep Learning base image, amazon-linux-2023, read from its SSM parameter at each deploy'"
+
+
+def _holidays(count: int) -> Hours:
+    first = datetime(2027, 1, 1)
+    dates = [(first + timedelta(days=day)).strftime("%Y-%m-%d") for day in range(count)]
+    return Hours(start="08:00", end="18:00", time_zone="UTC", exceptions=dates)
 
 
 def make_fleet(**arguments: Any) -> object:
@@ -114,6 +128,24 @@ OWNERS: Mapping[str, tuple[Callable[..., object], Callable[..., object], str]] =
     "AcceleratedFleet": (AcceleratedFleet, make_fleet, "Test/Fleet"),
     "IdleRelease": (IdleRelease, make_release, "Test/Release"),
     "IdlePolicy": (IdlePolicy, IdlePolicy, "IdlePolicy"),
+    "Hours": (
+        Hours,
+        lambda **given: Hours(**{"start": "08:00", "end": "18:00", "time_zone": "Europe/Berlin", **given}),
+        "Hours",
+    ),
+    "KeepWarm": (KeepWarm, lambda **given: KeepWarm(**{"instances": 1, "hours": OFFICE, **given}), "KeepWarm"),
+    "CustomSignal": (
+        CustomSignal,
+        lambda **given: CustomSignal(**{"namespace": "Jobs", "metric_name": "running", "idle_below": 1, **given}),
+        "CustomSignal",
+    ),
+    "Drain": (Drain, Drain, "Drain"),
+    "FleetSchedule": (FleetSchedule, FleetSchedule, "FleetSchedule"),
+    "WakeUp": (
+        WakeUp,
+        lambda **given: WakeUp(**{"at": "08:30", "instances": 1, "time_zone": "Europe/Berlin", **given}),
+        "WakeUp",
+    ),
     "QueueDemand": (QueueDemand, make_demand, "QueueDemand"),
     "Purchase": (
         Purchase,
@@ -142,6 +174,8 @@ OWNERS: Mapping[str, tuple[Callable[..., object], Callable[..., object], str]] =
 # Parameters of which every value of the right type is in range.
 WITHOUT_RANGE = {
     ("AcceleratedFleet", "demand"): "checked when it is made",
+    ("AcceleratedFleet", "drain"): "checked when it is made",
+    ("AcceleratedFleet", "schedule"): "checked when it is made",
     ("AcceleratedFleet", "encryption_key"): "any key; one whose policy is not ours gets a warning",
     ("AcceleratedFleet", "idle"): "checked when it is made",
     ("AcceleratedFleet", "purchase"): "checked when it is made",
@@ -149,6 +183,9 @@ WITHOUT_RANGE = {
     ("AcceleratedFleet", "storage"): "checked when it is made",
     ("AcceleratedFleet", "machine"): "checked when it is made",
     ("AcceleratedFleet", "vpc"): "any VPC; one without subnets is refused under vpc_subnets",
+    ("IdlePolicy", "at_minimum"): "an enumeration",
+    ("KeepWarm", "hours"): "checked when it is made",
+    ("Drain", "drain_on_rebalance"): "yes or no",
     ("IdleRelease", "demand"): "checked when it is made",
     ("IdleRelease", "idle"): "checked when it is made",
     ("QueueDemand", "queue"): "any queue",
@@ -239,6 +276,30 @@ FLEET = [
     fleet_row("idle", TOGETHER, IdlePolicy(threshold_percent=9), "be left out for accelerators of kind 'fpga'",
               got="9.0", named="idle.threshold_percent",
               beside={"instance_types": "f2.6xlarge", "image": FleetImage.from_ssm_parameter("/golden/fpga")}),
+    fleet_row("idle", TOGETHER, IdlePolicy(signals=[IdleSignal.MEMORY], threshold_memory_mib=900),
+              "hold only figures that the instances publish", got="'MEMORY'", named="idle.signals",
+              beside={"telemetry": Telemetry(measurements=["utilization_gpu"])}),
+    fleet_row("idle", TOGETHER, IdlePolicy(signals=[IdleSignal.MEMORY], threshold_memory_mib=900),
+              "hold only figures that the instances publish", got="'MEMORY'", named="idle.signals",
+              beside={"instance_types": "f2.6xlarge", "image": FleetImage.from_ssm_parameter("/golden/fpga")}),
+    fleet_row("idle", TOGETHER, IdlePolicy(signals=[IdleSignal.POWER], threshold_power_watts=40),
+              "hold only figures that the instances publish", got="'POWER'", named="idle.signals",
+              beside={"instance_types": ["g6.xlarge", "g6f.large"]}),
+    fleet_row("idle", TOGETHER, IdlePolicy(signals=[IdleSignal.POWER], threshold_power_watts=40),
+              "hold only figures that every type publishes (g6f.large does not)", got="'POWER'", named="idle.signals",
+              beside={"instance_types": ["g6.xlarge", "g6f.large"],
+                      "telemetry": Telemetry(measurements=["utilization_gpu", "power_draw"])}),
+    fleet_row("idle", TOGETHER, IdlePolicy(keep_warm=[KeepWarm(instances=9, hours=OFFICE)]),
+              "not exceed max_capacity (8)", got="9", named="idle.keep_warm"),
+    fleet_row("idle", TOGETHER, IdlePolicy(quiet_hours=[_holidays(300)]),
+              "leave the release function's settings within 4096 bytes", got="5"),
+    fleet_row("drain", TYPE, Duration.minutes(5), "be of type Drain", got="<aws_cdk.Duration object"),
+    fleet_row("schedule", TYPE, [OFFICE], "be of type FleetSchedule"),
+    fleet_row("schedule", TOGETHER, FleetSchedule(maintenance=[OFFICE]), "be left out without idle.max_instance_life",
+              got="[Hours(", named="schedule.maintenance"),
+    fleet_row("schedule", TOGETHER,
+              FleetSchedule(wake_ups=[WakeUp(at="08:30", instances=9, time_zone="Europe/Berlin")]),
+              "be at most the fleet's maximum (8)", got="9", named="schedule.wake_ups.instances"),
     fleet_row("telemetry", TYPE, ["utilization_gpu"], "be of type Telemetry"),
     fleet_row("telemetry", RANGE, Telemetry(measurements=["utilization_gpu", "power_draw"]), "be readable on g6f.large",
               got="'power_draw'", beside={"instance_types": "g6f.large"}, named="measurements"),
@@ -262,7 +323,7 @@ FLEET = [
     fleet_row("user_data", RANGE, ec2.UserData.for_windows(), "be a Linux script that begins with '#!'",
               got="'<powershell>"),
     fleet_row("user_data", RANGE, ec2.UserData.custom("#!/bin/bash\n" + "x" * 16_384),
-              "leave the whole script within 16384 bytes", got="2"),
+              "leave the whole script within 16384 bytes", got="1"),
     fleet_row("encryption_key", TYPE, "arn:aws:kms:us-east-1:1:key/x", "be a kms.IKey"),
 ]  # fmt: skip
 
@@ -272,6 +333,15 @@ RELEASE = [
     Row("IdleRelease", "auto_scaling_group", RANGE, _protected_group, "not protect new instances from scale-in",
         got="'new_instances_protected_from_scale_in=True'"),
     Row("IdleRelease", "idle", TYPE, 15, "be of type IdlePolicy"),
+    Row("IdleRelease", "idle", TOGETHER, IdlePolicy(threshold_transfers=9),
+        "be left out for accelerators of kind 'nvidia'", got="9", named="idle.threshold_transfers"),
+    Row("IdleRelease", "idle", TOGETHER, IdlePolicy(signals=[IdleSignal.POWER], threshold_power_watts=40),
+        "hold only figures that the instances publish", got="'POWER'", named="idle.signals"),
+    *(
+        Row("IdleRelease", "idle", TOGETHER, IdlePolicy(signals=[IdleSignal.ACCELERATOR, signal]),
+            "hold only what can be seen without the program", got=f"'{signal.name}'", named="idle.signals")
+        for signal in (IdleSignal.IDLE_SECONDS, IdleSignal.BUSY_MARK, IdleSignal.NETWORK, IdleSignal.LOGINS)
+    ),
     Row("IdleRelease", "demand", TYPE, "jobs", "be of type Demand"),
     Row("IdleRelease", "notifications", TYPE, "alerts", "be an sns.ITopic"),
     Row("IdleRelease", "notifications", RANGE, _unreachable_topic, "not be encrypted with the AWS-managed key",
@@ -329,6 +399,25 @@ def test_every_exception_to_the_rule_is_about_a_parameter_that_exists() -> None:
 def test_right_values_at_the_edge_of_each_range_are_taken() -> None:
     IdlePolicy(window=Duration.minutes(5), warm_up=Duration.minutes(5), threshold_percent=0.1, max_release_share=1)
     IdlePolicy(window=Duration.days(1), warm_up=Duration.hours(1), threshold_percent=99.9, max_release_share=0.001)
+    IdlePolicy(
+        min_instance_life=Duration.minutes(0),
+        max_instance_life=Duration.hours(1),
+        max_unknown=Duration.minutes(30),
+        end_retained_after=Duration.minutes(1),
+        max_releases_per_pass=1,
+        max_failed_launches=0,
+    )
+    IdlePolicy(
+        min_instance_life=Duration.days(7),
+        max_instance_life=Duration.days(365),
+        max_unknown=Duration.days(30),
+        end_retained_after=Duration.days(30),
+        max_releases_per_pass=200,
+        max_failed_launches=100,
+    )
+    Hours(start="00:00", end="24:00", time_zone="UTC")
+    Hours(start="23:59", end="00:00", time_zone="America/Argentina/ComodRivadavia", exceptions=["2028-02-29"])
+    CustomSignal(namespace="x" * 255, metric_name="x", idle_below=1, dimensions={f"d{n}": "x" for n in range(29)})
     Purchase.spot(on_demand_base=0, on_demand_percent=99)
     FleetStorage(root_volume_size=Size.gibibytes(1), root_volume_iops=3_000, root_volume_throughput_mib_s=125)
     FleetStorage(root_volume_size=Size.tebibytes(64), root_volume_iops=80_000, root_volume_throughput_mib_s=2_000)

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import pytest
 from aws_cdk import Duration, RemovalPolicy
+from aws_cdk import aws_autoscaling as autoscaling
+from aws_cdk import aws_ec2 as ec2
 from aws_cdk.assertions import Template
 
+from constructs_lib.release import FleetCleanup
 from tests.constructs.reading import as_list, needs, only, plain, properties, resources, statements
 from tests.constructs.scenarios import CONTEXTS, SCENARIOS, template
 from tests.support.stacks import fleet, stack
 
 FLEETS = [name for name in SCENARIOS if name != "idle_release"]
 CLEAN_UP = "Custom::AcceleratedFleetCleanup"
+GROUP = "AWS::AutoScaling::AutoScalingGroup"
 HOUR = int(Duration.hours(1).to_seconds())
 # Properties by which CloudFormation would give a resource a fixed physical name.
 NAMES = {
@@ -71,8 +75,8 @@ def test_case_41_three_runs_fit_into_the_time_to_answer(scenario: str) -> None:
     made = template(scenario)
     longest_run = properties(made, "FleetCleanupHandler", "AWS::Lambda::Function")["Timeout"]
     answer = int(only(made, CLEAN_UP)["Properties"]["ServiceTimeout"])
-    # Lambda retries a failed asynchronous run twice.
-    assert 3 * longest_run < answer < HOUR
+    # Lambda retries a failed asynchronous run twice, after one and two minutes.
+    assert 3 * longest_run + 3 * 60 < answer < HOUR
     assert longest_run <= 900
     assert not [id for id in resources(made, "AWS::Lambda::EventInvokeConfig") if id.startswith("FleetCleanup")]
 
@@ -143,3 +147,48 @@ def test_a_group_that_would_outlive_its_stack_is_refused() -> None:
     fleet(made).auto_scaling_group.apply_removal_policy(RemovalPolicy.RETAIN)
     with pytest.raises(RuntimeError, match="removal policy must not outlive the stack, got 'RETAIN'; remove"):
         Template.from_stack(made)
+
+
+def test_a_group_that_is_protected_from_deletion_is_refused() -> None:
+    made = stack()
+    group = fleet(made).auto_scaling_group.node.default_child
+    assert isinstance(group, autoscaling.CfnAutoScalingGroup)
+    group.deletion_protection = "prevent-all-deletion"
+    with pytest.raises(RuntimeError, match="deletion_protection must let the group be deleted with its stack, got"):
+        Template.from_stack(made)
+
+
+@pytest.mark.parametrize("protection", ["none", "prevent-force-deletion"])
+def test_a_group_that_is_protected_from_a_forced_deletion_is_not(protection: str) -> None:
+    made = stack()
+    group = fleet(made).auto_scaling_group.node.default_child
+    assert isinstance(group, autoscaling.CfnAutoScalingGroup)
+    group.deletion_protection = protection
+    assert only(Template.from_stack(made).to_json(), GROUP)["Properties"]["DeletionProtection"] == protection
+
+
+@pytest.mark.parametrize("given", [True, False])
+def test_case_59_the_way_out_of_the_vpc_is_there_until_the_drains_are_over(given: bool) -> None:
+    """Nothing but the clean-up needs the routes, so they would be the first to go."""
+    made_stack = stack()
+    network = ec2.Vpc(made_stack, "Vpc")
+    group = autoscaling.AutoScalingGroup(
+        made_stack,
+        "Group",
+        vpc=network,
+        launch_template=ec2.LaunchTemplate(
+            made_stack,
+            "Template",
+            instance_type=ec2.InstanceType("g6.xlarge"),
+            machine_image=ec2.MachineImage.latest_amazon_linux2023(),
+        ),
+    )
+    way_out = network.select_subnets().internet_connectivity_established
+    FleetCleanup(
+        made_stack, "Cleanup", auto_scaling_group=group, fleet_tag_value="x", network=way_out if given else None
+    )
+    made = Template.from_stack(made_stack).to_json()
+    ((clean_up, _),) = resources(made, CLEAN_UP).items()
+    kinds = {made["Resources"][id]["Type"] for id in needs(made, clean_up)}
+    assert ({"AWS::EC2::NatGateway", "AWS::EC2::Route"} <= kinds) is given
+    assert [id for id in made["Resources"] if id in needs(made, id)] == []

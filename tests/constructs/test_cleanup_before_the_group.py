@@ -126,13 +126,20 @@ def test_case_37_the_function_may_change_only_what_carries_the_fleets_tag() -> N
         },
         {
             "Effect": "Allow",
-            "Action": ["autoscaling:DescribeAutoScalingGroups", "ec2:DescribeInstances"],
+            "Action": [
+                "autoscaling:DescribeAutoScalingGroups",
+                "autoscaling:DescribeLifecycleHooks",
+                "ec2:DescribeInstances",
+            ],
             "Resource": "*",
         },
         {"Effect": "Allow", "Action": "cloudformation:DescribeStacks", "Resource": "<AWS::StackId>"},
         {
             "Effect": "Allow",
             "Action": [
+                "autoscaling:CancelInstanceRefresh",
+                "autoscaling:DeleteLifecycleHook",
+                "autoscaling:DeleteWarmPool",
                 "autoscaling:SetInstanceProtection",
                 "autoscaling:SuspendProcesses",
                 "autoscaling:TerminateInstanceInAutoScalingGroup",

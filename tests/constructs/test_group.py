@@ -8,7 +8,7 @@ import pytest
 from aws_cdk import Duration
 from aws_cdk import aws_ec2 as ec2
 
-from constructs_lib import IdlePolicy, Purchase
+from constructs_lib import Drain, IdlePolicy, Purchase
 from tests.constructs.reading import only, plain, properties, resources, text
 from tests.constructs.scenarios import CONTEXTS, SCENARIOS, template
 from tests.support.stacks import fleet_template, project_context
@@ -138,6 +138,50 @@ def test_case_42_the_group_publishes_the_metrics_that_its_alarms_read() -> None:
         assert group["MetricsCollection"] == [{"Granularity": "1Minute"}]
 
 
+@pytest.mark.parametrize("scenario", FLEETS)
+def test_case_59_the_drain_hook_is_part_of_the_group_and_ends_by_itself(scenario: str) -> None:
+    made = template(scenario)
+    # A hook of its own would come after the group, and after the first instances.
+    assert resources(made, "AWS::AutoScaling::LifecycleHook") == {}
+    (hook,) = only(made, GROUP)["Properties"]["LifecycleHookSpecificationList"]
+    assert hook == {
+        "LifecycleHookName": "Drain",
+        "LifecycleTransition": "autoscaling:EC2_INSTANCE_TERMINATING",
+        "HeartbeatTimeout": 660 if scenario == "fullest" else 360,
+        # The API's own default is to abandon, which may leave the instance behind.
+        "DefaultResult": "CONTINUE",
+    }
+
+
+@pytest.mark.parametrize(("minutes", "heartbeat"), [(0.5, 90), (1, 120), (59, 3600), (115, 6960)])
+def test_case_59_the_hook_lasts_a_minute_longer_than_the_work_may(minutes: float, heartbeat: int) -> None:
+    (hook,) = group_of(drain=Drain(deadline=Duration.seconds(minutes * 60)))["LifecycleHookSpecificationList"]
+    assert hook["HeartbeatTimeout"] == heartbeat <= 7200
+
+
+@pytest.mark.parametrize("scenario", FLEETS)
+def test_the_order_of_replacements_is_no_setting_of_the_account(scenario: str) -> None:
+    """Not launch first: the second machine beside a broken one would bill, and need quota and capacity."""
+    policy = only(template(scenario), GROUP)["Properties"]["InstanceMaintenancePolicy"]
+    assert policy == {"MinHealthyPercentage": 0, "MaxHealthyPercentage": 100}
+    assert policy["MaxHealthyPercentage"] - policy["MinHealthyPercentage"] <= 100
+
+
+@pytest.mark.parametrize("scenario", FLEETS)
+def test_case_46_a_fresh_instance_has_time_to_become_healthy(scenario: str) -> None:
+    assert only(template(scenario), GROUP)["Properties"]["HealthCheckGracePeriod"] >= 300
+
+
+@pytest.mark.parametrize("scenario", FLEETS)
+def test_nothing_abandons_or_retains(scenario: str) -> None:
+    group = only(template(scenario), GROUP)["Properties"]
+    assert "InstanceLifecyclePolicy" not in group
+    # Either would make a destroy fail.
+    assert "DeletionProtection" not in group
+    # It would end busy and held instances; `IdlePolicy(max_instance_life=...)` leaves the held ones.
+    assert "MaxInstanceLifetime" not in group
+
+
 def test_case_55_the_group_uses_the_latest_version_by_attribute() -> None:
     for scenario in FLEETS:
         group = only(template(scenario), GROUP)["Properties"]
@@ -187,6 +231,12 @@ def test_case_80_shares_are_explicit(purchase: Purchase, base: int, percent: int
         base,
         percent,
     )
+
+
+def test_case_80_rebalance_advice_replaces_nobody_and_no_price_is_capped() -> None:
+    group = group_of(instance_types=["g6.xlarge", "g5.xlarge"], purchase=Purchase.spot())
+    assert group["CapacityRebalance"] is False
+    assert "SpotMaxPrice" not in group["MixedInstancesPolicy"]["InstancesDistribution"]
 
 
 def test_case_80_one_spot_type_still_needs_the_mixed_policy() -> None:

@@ -53,6 +53,7 @@ def test_handler_settings_name_the_group_and_hold_its_protected_members() -> Non
         "MAX_RELEASE_SHARE": "1.0",
         "HOLD_TAG_KEY": "accelerated-fleet:hold",
         "SCALE_IN_PROTECTION": "hold",
+        "STATE_PARAMETER": "<ReleaseState>",
     }
     assert signals == [
         {
@@ -227,3 +228,25 @@ def test_a_principal_that_cannot_be_changed_is_refused_the_telemetry_grant() -> 
     release = IdleRelease(made, "Release", auto_scaling_group=group(made))
     with pytest.raises(ArgumentError, match="Test/Release: grantee must be something that permissions can be added to"):
         release.grant_telemetry(iam.ServicePrincipal("ec2.amazonaws.com"))
+
+
+def test_where_use_cannot_be_read_memory_is_looked_at() -> None:
+    made = stack()
+    policy = IdlePolicy(signals=[IdleSignal.MEMORY, IdleSignal.SESSIONS], threshold_memory_mib=900)
+    IdleRelease(made, "Release", auto_scaling_group=group(made), idle=policy)
+    written = Template.from_stack(made).to_json()
+    (signal,) = json.loads(settings_of(written, "ReleaseHandler")["SIGNALS"])
+    # Nobody counts the accelerators that do not answer: the agent alone leaves out what it cannot read.
+    assert (signal["name"], signal["metric"], signal["idle_below"]) == ("memory", "nvidia_smi_memory_used", 900.0)
+
+
+def test_where_use_is_not_looked_at_silent_accelerators_of_a_fleet_are_doubt() -> None:
+    policy = IdlePolicy(signals=[IdleSignal.MEMORY], threshold_memory_mib=900)
+    settings = settings_of(fleet_template(idle=policy), "FleetReleaseHandler")
+    signals = {signal["name"]: signal for signal in json.loads(settings["SIGNALS"])}
+    # A GPU in MIG mode counts among the unknown ones for ever, and not among the missing.
+    assert list(signals) == ["memory", "missing_accelerators"]
+    assert (signals["missing_accelerators"]["metric"], signals["missing_accelerators"]["means"]) == (
+        "accelerators_missing",
+        "doubt",
+    )

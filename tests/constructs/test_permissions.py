@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
-from aws_cdk import App, Stack
+from aws_cdk import App, Duration, Stack
+from aws_cdk import aws_autoscaling as autoscaling
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk.assertions import Template
 
-from constructs_lib import AcceleratedFleet
+from constructs_lib import AcceleratedFleet, IdlePolicy, IdleRelease, IdleSignal
 from tests.constructs.reading import as_list, plain, properties, resources, role_statements, statements
 from tests.constructs.scenarios import CONTEXTS, SCENARIOS, template
-from tests.support.stacks import fleet, stack
+from tests.support.stacks import fleet, fleet_template, stack
 
 THIS_GROUP = (
     "arn:<AWS::Partition>:autoscaling:<AWS::Region>:<AWS::AccountId>"
@@ -27,6 +28,9 @@ READS = ("Describe", "Get", "List")
 # Messages and log lines of the holder itself; they change nothing of anybody else's.
 HARMLESS = (
     "cloudwatch:PutMetricData",
+    "kms:Decrypt",
+    "kms:GenerateDataKey",
+    "sns:Publish",
     "logs:CreateLogStream",
     "logs:PutLogEvents",
     "ssm:UpdateInstanceInformation",
@@ -45,6 +49,7 @@ def test_case_37_what_changes_something_is_limited_to_this_group_or_this_fleets_
 ) -> None:
     group = THIS_GROUP.replace("<FleetAutoScalingGroupASG>", "training-workers")
     allowed = group if scenario == "idle_release" else THIS_GROUP
+    states = {STATE.replace("FleetRelease", construct) for construct in ("FleetRelease", "Release", "FleetSchedule")}
     mutating = [
         statement
         for _, statement in statements(template(scenario, context))
@@ -53,7 +58,9 @@ def test_case_37_what_changes_something_is_limited_to_this_group_or_this_fleets_
     assert mutating
     for statement in mutating:
         partition_free = str(statement["Resource"]).replace("arn:aws:", "arn:<AWS::Partition>:")
-        assert partition_free == allowed or statement.get("Condition") in (THIS_FLEET, THIS_FLEETS_GROUP), statement
+        named = {"StringEquals": statement.get("Condition", {}).get("StringEquals")}
+        by_tag = named in (THIS_FLEET, THIS_FLEETS_GROUP)
+        assert partition_free in {allowed, *states} or by_tag, statement
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
@@ -78,6 +85,7 @@ def log_of(handler: str) -> dict[str, Any]:
     }
 
 
+STATE = "arn:<AWS::Partition>:ssm:<AWS::Region>:<AWS::AccountId>:parameter/<FleetReleaseState>"
 ASK_QUEUE = {"Effect": "Allow", "Action": "sqs:GetQueueAttributes", "Resource": "<Jobs.Arn>"}
 
 
@@ -90,17 +98,100 @@ def test_release_function_may_read_and_end_members_of_this_group() -> None:
                 "autoscaling:DescribeAutoScalingGroups",
                 "cloudwatch:GetMetricData",
                 "ec2:DescribeInstances",
+                "autoscaling:DescribeScalingActivities",
                 "ssm:DescribeSessions",
             ],
             "Resource": "*",
         },
         {
             "Effect": "Allow",
-            "Action": ["autoscaling:TerminateInstanceInAutoScalingGroup", "autoscaling:SetDesiredCapacity"],
+            "Action": [
+                "autoscaling:TerminateInstanceInAutoScalingGroup",
+                "autoscaling:SetDesiredCapacity",
+                "autoscaling:CompleteLifecycleAction",
+                "autoscaling:SuspendProcesses",
+            ],
             "Resource": THIS_GROUP,
         },
+        {"Effect": "Allow", "Action": ["ssm:GetParameter", "ssm:PutParameter"], "Resource": STATE},
+        {"Effect": "Allow", "Action": "sns:Publish", "Resource": "<FleetNotifications>"},
         ASK_QUEUE,
     ]
+
+
+def may(made: Mapping[str, Any], role: str = "FleetReleaseHandlerRole") -> set[str]:
+    return {action for each in role_statements(made, role) for action in as_list(each["Action"])}
+
+
+def test_release_function_may_only_what_its_policy_asks_for() -> None:
+    least = may(fleet_template(idle=IdlePolicy(signals=[IdleSignal.ACCELERATOR], max_failed_launches=0)))
+    assert least == {
+        "logs:CreateLogStream",
+        "logs:PutLogEvents",
+        "autoscaling:DescribeAutoScalingGroups",
+        "cloudwatch:GetMetricData",
+        "ec2:DescribeInstances",
+        "autoscaling:TerminateInstanceInAutoScalingGroup",
+        "autoscaling:CompleteLifecycleAction",
+        "ssm:GetParameter",
+        "ssm:PutParameter",
+    }
+    for policy, more in [
+        (IdlePolicy(max_failed_launches=0), {"ssm:DescribeSessions"}),
+        (
+            IdlePolicy(signals=[IdleSignal.ACCELERATOR]),
+            {"autoscaling:DescribeScalingActivities", "autoscaling:SuspendProcesses", "sns:Publish"},
+        ),
+        (
+            IdlePolicy(signals=[IdleSignal.ACCELERATOR], max_failed_launches=0, end_retained_after=Duration.hours(12)),
+            {"autoscaling:DescribeScalingActivities"},
+        ),
+        (
+            IdlePolicy(signals=[IdleSignal.ACCELERATOR], max_failed_launches=0, max_unknown=Duration.hours(4)),
+            {"ec2:CreateTags", "ec2:DeleteTags"},
+        ),
+    ]:
+        assert may(fleet_template(idle=policy)) - least == more
+
+
+def note_of(made: Mapping[str, Any], role: str) -> dict[str, Any]:
+    (found,) = [each for each in role_statements(made, role) if "ec2:CreateTags" in each["Action"]]
+    return found
+
+
+def test_case_37_the_note_on_unknown_instances_goes_on_members_alone() -> None:
+    policy = IdlePolicy(max_unknown=Duration.hours(4))
+    one_tag = {
+        "ForAllValues:StringEquals": {"aws:TagKeys": ["accelerated-fleet:unknown"]},
+        # Without it, DeleteTags with no key at all would remove every tag.
+        "Null": {"aws:TagKeys": "false"},
+    }
+    assert note_of(fleet_template(idle=policy), "FleetReleaseHandlerRole") == {
+        "Effect": "Allow",
+        "Action": ["ec2:CreateTags", "ec2:DeleteTags"],
+        "Resource": "arn:<AWS::Partition>:ec2:<AWS::Region>:<AWS::AccountId>:instance/*",
+        "Condition": {**THIS_FLEET, **one_tag},
+    }
+    test_stack = stack()
+    group = autoscaling.AutoScalingGroup.from_auto_scaling_group_name(test_stack, "Group", "workers")
+    IdleRelease(test_stack, "Release", auto_scaling_group=group, idle=policy)
+    assert note_of(Template.from_stack(test_stack).to_json(), "ReleaseHandlerRole")["Condition"] == {
+        "StringEquals": {"aws:ResourceTag/aws:autoscaling:groupName": "workers"},
+        **one_tag,
+    }
+
+
+def test_release_function_may_use_the_key_of_an_encrypted_topic() -> None:
+    (use,) = [
+        each
+        for each in role_statements(template("fullest"), "FleetReleaseHandlerRole")
+        if "kms:Decrypt" in each["Action"]
+    ]
+    assert use == {
+        "Effect": "Allow",
+        "Action": ["kms:Decrypt", "kms:GenerateDataKey"],
+        "Resource": "<TopicKey.Arn>",
+    }
 
 
 def test_release_function_reads_no_sessions_that_the_policy_does_not_ask_for() -> None:
@@ -219,7 +310,7 @@ def test_a_role_of_another_stack_closes_no_circle() -> None:
     app.synth()
     policy = properties(Template.from_stack(product).to_json(), "FleetRolePolicy", "AWS::IAM::Policy")
     actions = [statement["Action"] for statement in policy["PolicyDocument"]["Statement"]]
-    assert actions == ["s3:GetObject", "ssm:GetParameter"]
+    assert actions == ["s3:GetObject", "ssm:GetParameter", "autoscaling:CompleteLifecycleAction"]
 
 
 def test_two_fleets_share_a_role() -> None:

@@ -12,13 +12,16 @@ from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk.assertions import Template
 
-from constructs_lib import AcceleratedFleet, ArgumentError, FleetImage, FleetLogs, Telemetry
+from constructs_lib import AcceleratedFleet, ArgumentError, FleetImage, FleetLogs, IdlePolicy, IdleSignal, Telemetry
 from constructs_lib.catalog import lookup
+from constructs_lib.telemetry import kind_of
 from tests.constructs.reading import plain, properties, resources, text, user_data
 from tests.constructs.scenarios import SCENARIOS, idle_release, template
 from tests.support.agent_model import Series
 from tests.support.node_model import instance_series, pass_series
-from tests.support.stacks import fleet, fleet_template, stack, vpc
+from tests.support.stacks import ROOT, fleet, fleet_template, stack, vpc
+
+USUAL_FALLBACK = ROOT / "constructs_lib" / "node" / "units" / "agent-fallback.json"
 
 NAMESPACE = "AcceleratedFleet"
 GROUP = "<FleetAutoScalingGroupASG>"
@@ -165,8 +168,23 @@ def test_case_05_every_signal_that_the_handler_reads_is_published_for_each_insta
     assert "cpu" in [signal["name"] for signal in signals]
     for name in FLEETS[scenario]:
         sent = published(made, [name])
-        for signal in signals:
+        # One with a namespace comes from the work itself.
+        for signal in [each for each in signals if "namespace" not in each]:
             assert (NAMESPACE, signal["metric"], frozenset({("InstanceId", "i-1")})) in sent
+
+
+def test_case_05_every_signal_that_can_be_chosen_is_published_for_each_instance() -> None:
+    policy = IdlePolicy(signals=list(IdleSignal), threshold_memory_mib=900, threshold_power_watts=40)
+    for name, image in (("g5.12xlarge", None), ("inf2.xlarge", None), ("dl1.24xlarge", OWN_IMAGE)):
+        if kind_of([lookup(name)]).power is None:
+            policy = IdlePolicy(
+                signals=[each for each in IdleSignal if each is not IdleSignal.POWER], threshold_memory_mib=900
+            )
+        made = fleet_template(instance_types=name, image=image, idle=policy)
+        variables = properties(made, "FleetReleaseHandler", "AWS::Lambda::Function")["Environment"]["Variables"]
+        sent = instance_series(agent_configuration(made), lookup(name), group=GROUP, network=True)
+        for signal in json.loads(variables["SIGNALS"]):
+            assert (NAMESPACE, signal["metric"], frozenset({("InstanceId", "i-1")})) in sent, signal
 
 
 def test_case_05_idle_release_hands_out_the_configuration_that_its_alarms_need() -> None:
@@ -192,9 +210,10 @@ def test_case_06_the_gap_alarm_counts_what_the_kind_publishes() -> None:
 
 @pytest.mark.parametrize("scenario", FLEETS)
 def test_case_20_fallback_reports_the_host_and_what_is_missing_without_any_gpu_plugin(scenario: str) -> None:
-    fallback = next(
-        json.loads(line) for line in user_data(template(scenario)).splitlines() if line.startswith('{"agent":')
-    )
+    lines = [line for line in user_data(template(scenario)).splitlines() if line.startswith('{"agent":')]
+    # The usual one comes with the node program.
+    (written,) = lines or [USUAL_FALLBACK.read_text(encoding="utf-8")]
+    fallback = json.loads(written)
     assert fallback["metrics"]["metrics_collected"].keys() == {"cpu", "mem", "disk", "statsd"}
     sent = instance_series(fallback, lookup(FLEETS[scenario][0]), group="g")
     instance = frozenset({("InstanceId", "i-1")})
@@ -223,7 +242,11 @@ def _without_program(statements: Sequence[Mapping[str, Any]]) -> list[Mapping[st
 def test_case_21_own_role_lets_the_agent_publish_and_learn_its_group() -> None:
     role = properties(template("smallest"), "FleetRole", "AWS::IAM::Role")
     (policy,) = role["Policies"]
-    assert _without_program(plain(policy["PolicyDocument"]["Statement"])) == [*TELEMETRY, READ_PARAMETER]
+    assert _without_program(plain(policy["PolicyDocument"]["Statement"])) == [
+        *TELEMETRY,
+        READ_PARAMETER,
+        COMPLETE_HOOK,
+    ]
     assert "ManagedPolicyArns" not in role
 
 
@@ -232,7 +255,12 @@ def test_case_21_a_given_role_gets_the_same_permissions() -> None:
     own = properties(template("fullest"), "FleetRolePolicy", "AWS::IAM::Policy")
     assert plain(role["Roles"]) == plain(own["Roles"]) == ["<Role>"]
     assert plain(role["PolicyDocument"]["Statement"]) == TELEMETRY
-    assert _without_program(plain(own["PolicyDocument"]["Statement"])) == [READ_PARAMETER, READ_ESSENTIAL, WRITE_LOGS]
+    assert _without_program(plain(own["PolicyDocument"]["Statement"])) == [
+        READ_PARAMETER,
+        READ_ESSENTIAL,
+        WRITE_LOGS,
+        COMPLETE_HOOK,
+    ]
 
 
 def test_case_21_namespace_of_the_permission_is_that_of_the_agent() -> None:
@@ -267,6 +295,12 @@ READ_ESSENTIAL: dict[str, Any] = {
     **READ_PARAMETER,
     "Resource": PARAMETER.replace("<FleetAgent", "<FleetEssentialAgent"),
 }
+COMPLETE_HOOK = {
+    "Effect": "Allow",
+    "Action": "autoscaling:CompleteLifecycleAction",
+    "Resource": "*",
+    "Condition": {"StringEquals": {"autoscaling:ResourceTag/accelerated-fleet:id": "Test/TestFleet72ECBEB0"}},
+}
 WRITE_LOGS = {
     "Effect": "Allow",
     "Action": ["logs:CreateLogStream", "logs:DescribeLogStreams", "logs:PutLogEvents"],
@@ -290,6 +324,11 @@ FLEET_METRICS = [
     ("metric_in_service_instances", "AWS/AutoScaling", "GroupInServiceInstances", "Maximum", 60),
     ("metric_desired_capacity", "AWS/AutoScaling", "GroupDesiredCapacity", "Maximum", 60),
     ("metric_instances_released", NAMESPACE, "InstancesReleased", "Sum", 300),
+    ("metric_members_retained", NAMESPACE, "MembersRetained", "Maximum", 300),
+    ("metric_launches_stopped", NAMESPACE, "LaunchesStopped", "Maximum", 300),
+    ("metric_drains_done", NAMESPACE, "DrainsDone", "Sum", 300),
+    ("metric_drains_timed_out", NAMESPACE, "DrainsTimedOut", "Sum", 300),
+    ("metric_drains_abandoned", NAMESPACE, "DrainsAbandoned", "Sum", 300),
 ]
 
 

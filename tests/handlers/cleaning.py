@@ -6,6 +6,8 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
+import pytest
+
 from fleet_cleanup.aws import Clients
 from fleet_cleanup.index import handle
 from fleet_cleanup.settings import read_settings
@@ -13,6 +15,7 @@ from fleet_cleanup.stack_end import handle_stack_event
 from runtime.structured_log import StructuredLog
 from tests.handlers.driving import GROUP, Lines
 from tests.handlers.fake_aws import Context, FakeAws
+from tests.handlers.fake_aws.calls import Parameters
 
 SECRET = "https://cloudformation-custom-resource-response.s3.amazonaws.com/x?X-Amz-Signature=c0ffee"
 TAG = {"accelerated-fleet:id": "stack-fleet-1"}
@@ -117,3 +120,15 @@ class CleanUpFunction:
     def answer(self) -> dict[str, Any]:
         (only,) = self.answers
         return only
+
+
+def tell_of_groups(aws: FakeAws, monkeypatch: pytest.MonkeyPatch, **fields: Any) -> dict[str, Any]:
+    """Let every group be described with `fields` besides; the dictionary that is returned may be changed later."""
+    describe = aws.autoscaling.describe_auto_scaling_groups
+
+    def described(parameters: Parameters) -> dict[str, Any]:
+        answer = describe(parameters)
+        return {**answer, "AutoScalingGroups": [{**group, **fields} for group in answer["AutoScalingGroups"]]}
+
+    monkeypatch.setattr(aws.autoscaling, "describe_auto_scaling_groups", described)
+    return fields

@@ -18,6 +18,8 @@ MANUAL = {"source": "accelerated-fleet.manual"}
 SCHEDULED = {"source": "aws.events", "detail-type": "Scheduled Event", "detail": {}}
 QUEUE_URL = "https://sqs.eu-west-1.amazonaws.com/123456789012/jobs"
 
+STATE_PARAMETER = "train-state"
+
 GPU_SIGNAL = {
     "name": "gpu",
     "metric": "nvidia_smi_utilization_gpu",
@@ -44,6 +46,7 @@ RELEASE_ENVIRONMENT = {
     "MAX_RELEASE_SHARE": "1",
     "HOLD_TAG_KEY": "accelerated-fleet:hold",
     "SCALE_IN_PROTECTION": "ignore",
+    "STATE_PARAMETER": STATE_PARAMETER,
 }
 QUEUE_ENVIRONMENT = {"QUEUE_URL": QUEUE_URL, "MESSAGES_PER_INSTANCE": "1"}
 
@@ -92,6 +95,10 @@ class Release:
     seconds: float = 300
     lines: Lines = field(default_factory=Lines)
 
+    def __post_init__(self) -> None:
+        if STATE_PARAMETER not in self.aws.ssm.parameters:
+            self.aws.add_parameter(STATE_PARAMETER)
+
     @property
     def settings(self) -> ReleaseSettings:
         return read_release_settings({**RELEASE_ENVIRONMENT, **self.environment})
@@ -101,6 +108,7 @@ class Release:
             autoscaling=self.aws.client("autoscaling"),
             cloudwatch=self.aws.client("cloudwatch"),
             ec2=self.aws.client("ec2"),
+            sns=self.aws.client("sns"),
             sqs=self.aws.client("sqs"),
             ssm=self.aws.client("ssm"),
         )

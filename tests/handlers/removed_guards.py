@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -10,10 +11,12 @@ from fleet_cleanup import index, stack_end, stack_status
 from fleet_cleanup.lookup import groups_with_tag
 from fleet_cleanup.stack_event import StackEvent
 from fleet_cleanup.stack_status import StackUnreadable
-from release_idle import decision, measurement, release_pass, survey
-from release_idle.decision import State, Verdict
+from release_idle import decision, measurement, survey, unknown_memory
 from release_idle.measurement import Busy, Idle
+from release_idle.members import State, Verdict
 from release_idle.planning import CapacityLimits
+from release_idle.state import PassState, StateStore
+from release_idle.unknown_memory import UnknownMemory
 
 
 def read_unknown_as_idle(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -26,7 +29,7 @@ def read_unknown_as_idle(monkeypatch: pytest.MonkeyPatch) -> None:
             return Verdict(state=State.IDLE, reason="guard removed", idle_seconds=0)
         return verdict
 
-    monkeypatch.setattr(survey, "judge", careless)
+    monkeypatch.setattr(decision, "judge", careless)
 
 
 def read_standing_as_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,7 +79,7 @@ def heed_only_the_logical_id(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def see_everybody_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
     """Remove the guard that compares the messages with the members at work."""
-    monkeypatch.setattr(release_pass, "members_at_work", lambda members, verdicts: 10**6)
+    monkeypatch.setattr(decision, "members_at_work", lambda members, verdicts: 10**6)
 
 
 def count_messages_by_capacity(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,7 +88,7 @@ def count_messages_by_capacity(monkeypatch: pytest.MonkeyPatch) -> None:
     def careless(**limits: Any) -> CapacityLimits:
         return CapacityLimits(**{**limits, "messages": limits["demand"]})
 
-    monkeypatch.setattr(release_pass, "CapacityLimits", careless)
+    monkeypatch.setattr(decision, "CapacityLimits", careless)
 
 
 def count_every_busy_member_as_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,3 +100,35 @@ def count_every_busy_member_as_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
         return Busy(finding.reason, at_work=True) if isinstance(finding, Busy) else finding
 
     monkeypatch.setattr(decision, "examine", careless)
+
+
+def act_without_the_lease(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Remove the guard of two passes at once: everybody gets the lease, and nobody hears of the others."""
+    monkeypatch.setattr(StateStore, "read", lambda self: PassState(version=1))
+    monkeypatch.setattr(StateStore, "put", lambda self, wanted: wanted)
+
+
+def forget_who_was_asked_to_leave(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Remove the guard of a group whose answers lag: what earlier passes asked for is forgotten."""
+    monkeypatch.setattr(PassState, "asked_to_leave", lambda self, now: {})
+
+
+def count_no_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Remove the guard that asks for passes in a row: an old mark is enough."""
+
+    def careless(tags: Any, now: datetime) -> UnknownMemory:
+        before = unknown_memory.remembered(tags)
+        return UnknownMemory(since=before.since if before else now, passes=9, seen=now)
+
+    monkeypatch.setattr(decision, "unknown_again", careless)
+
+
+def forget_who_is_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Remove the guard that keeps who is held past every hard limit: held counts as busy."""
+    judge = decision.judge
+
+    def careless(*args: Any) -> Verdict:
+        verdict = judge(*args)
+        return Verdict(state=State.BUSY, reason="guard removed") if verdict.state is State.HELD else verdict
+
+    monkeypatch.setattr(decision, "judge", careless)

@@ -19,7 +19,7 @@ from release_idle import index as release_index
 from runtime import clients
 from runtime.environment import SettingError
 from tests.handlers.cleaning import CLEANUP_ENVIRONMENT, SECRET, TAG, event, stack_event
-from tests.handlers.driving import GROUP, MANUAL, QUEUE_ENVIRONMENT, RELEASE_ENVIRONMENT
+from tests.handlers.driving import GROUP, MANUAL, QUEUE_ENVIRONMENT, RELEASE_ENVIRONMENT, STATE_PARAMETER
 from tests.handlers.fake_aws import Context, FakeAws
 from wake_on_demand import index as wake_index
 
@@ -54,6 +54,7 @@ def test_the_release_function(
     aws: FakeAws, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     set_environment(monkeypatch, RELEASE_ENVIRONMENT)
+    aws.add_parameter(STATE_PARAMETER)
     aws.add_group(GROUP, ["i-1"])
     aws.publish("i-1", 0)
     assert release_index.handler(MANUAL, Context(aws.clock))["released"] == ["i-1"]

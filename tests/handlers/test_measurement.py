@@ -307,3 +307,52 @@ def test_case_24_samples_that_one_figure_lacks_against_another_are_a_difference(
     assert difference(memory, use) == series({3: 0.0, 2: 1.0, 1: 8.0})
     assert difference(Unreadable("throttled"), use) == Unreadable("throttled")
     assert difference(memory, Unreadable("throttled")) == Unreadable("throttled")
+
+
+# ---- a signal that counts its own idle seconds
+
+IDLE_TIME = Signal(name="idle", metric="idle_seconds", statistic="Minimum", idle_below=1, means="idle_time")
+
+
+def told(values: dict[int, float]) -> Finding:
+    over = window_before(NOW, window_seconds=1800, period_seconds=60)
+    return examine(IDLE_TIME, series(values), over, expected_from=LONG_AGO, now=NOW)
+
+
+def test_the_newest_settled_value_says_since_when_an_instance_has_been_idle() -> None:
+    finding = told({9: 5.0, 3: 1800.0, 1: 1920.0})
+    assert isinstance(finding, Idle)
+    assert (finding.since, finding.whole_window) == (NOW - timedelta(seconds=1800), True)
+    assert finding.reason == "idle (idle_seconds Minimum) says idle for 30 min"
+
+
+@pytest.mark.parametrize(
+    ("values", "at_work"),
+    [
+        ({3: 1799.0}, False),
+        ({3: 180.0}, False),
+        ({3: 179.0}, True),
+        ({3: 0.0, 2: 60.0}, True),
+        # Work that began within the newest two minutes.
+        ({3: 4000.0, 1: 10.0}, True),
+        ({3: 4000.0, 2: 10.0, 1: 200.0}, False),
+    ],
+)
+def test_less_than_the_window_is_busy_and_at_work_when_it_is_very_new(values: dict[int, float], at_work: bool) -> None:
+    finding = told(values)
+    assert isinstance(finding, Busy)
+    assert finding.at_work is at_work
+
+
+@pytest.mark.parametrize(
+    "values",
+    [{}, {1: 4000.0}, {2: 4000.0}, {9: 4000.0}, {3: -1.0}, {3: float("nan")}, {3: 4000.0, 1: float("nan")}],
+)
+def test_case_07_silence_and_nonsense_say_nothing_of_idle_time(values: dict[int, float]) -> None:
+    assert isinstance(told(values), Unknown)
+
+
+def test_idle_time_is_read_only_of_the_newest_points() -> None:
+    over = window_before(NOW, window_seconds=7 * 24 * 3600, period_seconds=60)
+    span = span_to_read(IDLE_TIME, over, NOW)
+    assert (span.period_seconds, span.start) == (60, NOW - timedelta(minutes=5))

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import math
 import random
 from dataclasses import replace
 from datetime import timedelta
+from typing import TypeAlias
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from release_idle.decision import IdlePolicy, Machine, Member, State, Verdict, judge
+from release_idle.decision import judge
 from release_idle.measurement import Point, Reading, Series, Signal, Unreadable
-from release_idle.planning import CapacityLimits, Plan, members_at_work, plan_release
+from release_idle.members import Machine, Member, State, Verdict
+from release_idle.planning import MOST_RELEASES, Candidate, CapacityLimits, Cause, Plan, members_at_work, plan_release
+from release_idle.policy import IdlePolicy
+from release_idle.state import MOST_ASKED
 from tests.handlers.fake_aws import START
 
 NOW = START
@@ -54,8 +57,24 @@ lifecycle_states = st.sampled_from(
 states = st.sampled_from(list(State))
 
 
+Fleet: TypeAlias = tuple[list[Member], dict[str, Verdict], CapacityLimits]
+
+
+def plan_for(members: list[Member], verdicts: dict[str, Verdict], limits: CapacityLimits) -> Plan:
+    """Plan with the idle members as candidates, longest idle first, and with the unknown ones past a hard limit."""
+
+    def candidate(each: Member, cause: Cause) -> Candidate:
+        return Candidate(member=each, cause=cause, reason="")
+
+    unknown = [each for each in members if verdicts[each.instance_id].state is State.UNKNOWN] if limits.replaces else []
+    idle = [each for each in members if each.instance_id in verdicts and verdicts[each.instance_id].state is State.IDLE]
+    idle.sort(key=lambda each: (-(verdicts[each.instance_id].idle_seconds or 0), each.instance_id))
+    candidates = [candidate(each, Cause.MAX_UNKNOWN) for each in unknown]
+    return plan_release(members, verdicts, [*candidates, *(candidate(each, Cause.IDLE) for each in idle)], limits)
+
+
 @st.composite
-def fleets(draw: st.DrawFn) -> tuple[list[Member], dict[str, Verdict], CapacityLimits, float]:
+def fleets(draw: st.DrawFn, *, replaces: bool = False) -> Fleet:
     size = draw(st.integers(0, 12))
     members = [member(f"i-{n:02}", draw(lifecycle_states), draw(st.sampled_from([1, 1, 1, 2, 4]))) for n in range(size)]
     verdicts = {}
@@ -71,8 +90,15 @@ def fleets(draw: st.DrawFn) -> tuple[list[Member], dict[str, Verdict], CapacityL
         messages=messages,
         demand=None if messages is None else -(-messages // draw(st.sampled_from([1, 4]))),
         at_work=members_at_work(members, verdicts),
+        most_releases=draw(st.integers(1, 12)),
+        warm=draw(st.sampled_from([0, 0, 3])),
+        replaces=replaces,
     )
-    return members, verdicts, limits, draw(st.floats(0.01, 1))
+    return members, verdicts, limits
+
+
+def is_leaving(verdicts: dict[str, Verdict], member: Member) -> bool:
+    return verdicts[member.instance_id].state is State.LEAVING
 
 
 def capacity_of(members: list[Member], plan: Plan, *states_counted: str) -> int:
@@ -82,10 +108,10 @@ def capacity_of(members: list[Member], plan: Plan, *states_counted: str) -> int:
 
 @given(fleets())
 def test_only_idle_members_are_ever_released(
-    fleet: tuple[list[Member], dict[str, Verdict], CapacityLimits, float],
+    fleet: Fleet,
 ) -> None:
-    members, verdicts, limits, share = fleet
-    plan = plan_release(members, verdicts, limits, share)
+    members, verdicts, limits = fleet
+    plan = plan_for(members, verdicts, limits)
     released = [release.instance_id for release in plan.releases]
     assert all(verdicts[each].state is State.IDLE for each in released)
     assert len(set(released)) == len(released)
@@ -95,15 +121,15 @@ def test_only_idle_members_are_ever_released(
 
 @given(fleets())
 def test_case_32_what_stays_holds_the_minimum_and_the_waiting_work(
-    fleet: tuple[list[Member], dict[str, Verdict], CapacityLimits, float],
+    fleet: Fleet,
 ) -> None:
-    members, verdicts, limits, share = fleet
-    plan = plan_release(members, verdicts, limits, share)
+    members, verdicts, limits = fleet
+    plan = plan_for(members, verdicts, limits)
     if limits.demand is None or limits.messages is None:
         assert plan.releases == ()
         assert plan.floor is None
     elif plan.releases:
-        assert capacity_of(members, plan, "InService", "Pending", "Pending:Wait") >= limits.min_size
+        assert capacity_of(members, plan, "InService", "Pending", "Pending:Wait") >= max(limits.min_size, limits.warm)
         assert capacity_of(members, plan, "InService") >= limits.demand
         assert limits.at_work >= limits.messages
         lowered = sum(
@@ -113,12 +139,25 @@ def test_case_32_what_stays_holds_the_minimum_and_the_waiting_work(
             assert limits.desired - lowered >= max(limits.min_size, limits.demand)
 
 
+@given(fleets(replaces=True))
+def test_case_32_beyond_the_minimum_only_those_past_a_hard_limit_go_and_are_replaced(fleet: Fleet) -> None:
+    members, verdicts, limits = fleet
+    plan = plan_for(members, verdicts, limits)
+    capacities = {m.instance_id: m.capacity for m in members}
+    there = capacity_of(members, replace(plan, releases=()), "InService", "Pending", "Pending:Wait")
+    there -= sum(m.capacity for m in members if m.lifecycle_state == "InService" and is_leaving(verdicts, m))
+    for release in plan.releases:
+        there -= capacities[release.instance_id]
+        if there < max(limits.min_size, limits.warm):
+            assert (release.cause, release.decrement, release.replaceable) == (Cause.MAX_UNKNOWN, False, True)
+
+
 @given(fleets())
 def test_case_33_a_release_without_decrement_never_starts_a_replacement(
-    fleet: tuple[list[Member], dict[str, Verdict], CapacityLimits, float],
+    fleet: Fleet,
 ) -> None:
-    members, verdicts, limits, share = fleet
-    plan = plan_release(members, verdicts, limits, share)
+    members, verdicts, limits = fleet
+    plan = plan_for(members, verdicts, limits)
     capacities = {m.instance_id: m.capacity for m in members}
     desired = limits.desired
     active = sum(m.capacity for m in members if m.lifecycle_state in ("InService", "Pending", "Pending:Wait"))
@@ -131,24 +170,23 @@ def test_case_33_a_release_without_decrement_never_starts_a_replacement(
 
 
 @given(fleets())
-def test_one_pass_releases_at_most_the_share(
-    fleet: tuple[list[Member], dict[str, Verdict], CapacityLimits, float],
+def test_one_pass_releases_at_most_so_many(
+    fleet: Fleet,
 ) -> None:
-    members, verdicts, limits, share = fleet
-    plan = plan_release(members, verdicts, limits, share)
-    in_service = sum(m.lifecycle_state == "InService" for m in members)
-    assert len(plan.releases) <= math.ceil(share * in_service)
+    members, verdicts, limits = fleet
+    plan = plan_for(members, verdicts, limits)
+    assert len(plan.releases) <= limits.most_releases
 
 
 @given(fleets(), st.randoms(use_true_random=False))
 def test_the_order_of_the_answer_does_not_matter_and_the_longest_idle_go_first(
-    fleet: tuple[list[Member], dict[str, Verdict], CapacityLimits, float], shuffler: random.Random
+    fleet: Fleet, shuffler: random.Random
 ) -> None:
-    members, verdicts, limits, share = fleet
-    plan = plan_release(members, verdicts, limits, share)
+    members, verdicts, limits = fleet
+    plan = plan_for(members, verdicts, limits)
     shuffled = members[:]
     shuffler.shuffle(shuffled)
-    again = plan_release(shuffled, verdicts, limits, share)
+    again = plan_for(shuffled, verdicts, limits)
     assert again.releases == plan.releases
     assert dict(again.spared) == dict(plan.spared)
     turns = [(-(verdicts[r.instance_id].idle_seconds or 0), r.instance_id) for r in plan.releases]
@@ -236,8 +274,8 @@ def test_a_member_that_still_boots_does_not_stand_in_for_one_that_serves() -> No
     """One message in flight: it may be on the idle-looking member in service, never on the pending one."""
     members = [member("i-1"), member("i-2", "Pending")]
     verdicts = {"i-1": Verdict(state=State.IDLE, reason="", idle_seconds=1800)}
-    limits = CapacityLimits(min_size=0, desired=2, messages=1, demand=1, at_work=0)
-    plan = plan_release(members, verdicts, limits, 1)
+    limits = CapacityLimits(min_size=0, desired=2, messages=1, demand=1, at_work=0, most_releases=9)
+    plan = plan_for(members, verdicts, limits)
     assert plan.releases == ()
     assert plan.kept_for_work == ("i-1",)
     assert plan.spared["i-1"].startswith("the queue has 1 messages, 0 members are seen at work")
@@ -247,7 +285,14 @@ def test_a_desired_capacity_below_the_waiting_work_is_not_lowered_further() -> N
     """Work has just arrived and the wake function has not raised the group yet."""
     members = [member("i-1"), member("i-2", capacity=2)]
     verdicts = {"i-2": Verdict(state=State.IDLE, reason="", idle_seconds=1800)}
-    limits = CapacityLimits(min_size=1, desired=2, messages=1, demand=1, at_work=1)
-    plan = plan_release(members, verdicts, limits, 1)
+    limits = CapacityLimits(min_size=1, desired=2, messages=1, demand=1, at_work=1, most_releases=9)
+    plan = plan_for(members, verdicts, limits)
     assert plan.releases == ()
     assert plan.spared["i-2"] == "the desired capacity is 2 and must not fall below 1"
+
+
+def test_no_pass_releases_more_than_it_can_record() -> None:
+    members = [member(f"i-{n:03}") for n in range(250)]
+    verdicts = {m.instance_id: Verdict(state=State.IDLE, reason="", idle_seconds=1800) for m in members}
+    limits = CapacityLimits(min_size=0, desired=250, messages=0, demand=0, at_work=0, most_releases=250)
+    assert len(plan_for(members, verdicts, limits).releases) == MOST_RELEASES == MOST_ASKED == 200

@@ -16,20 +16,34 @@ from tests.handlers.driving import (
     Release,
     idle_fleet,
 )
-from tests.handlers.fake_aws import FakeAws
+from tests.handlers.fake_aws import Call, FakeAws
 
 # ---- cases 34, 48: what is missing from an answer
 
 
 def test_case_34_a_member_missing_from_the_listing_is_asked_for_by_id(aws: FakeAws) -> None:
-    idle_fleet(aws, "i-1", "i-2", "i-3", "i-4", "i-5")
-    aws.ec2.left_out = {"i-3"}
+    ids = [f"i-{n:03}" for n in range(201)]
+    aws.add_group(GROUP, ids)
+    aws.ec2.left_out = {"i-003"}
     Release(aws).run({**MANUAL, "dry_run": True})
     asked = [call.parameters["Filters"] for call in aws.calls if call.operation == "DescribeInstances"]
     assert asked == [
         [{"Name": "tag:aws:autoscaling:groupName", "Values": [GROUP]}],
-        [{"Name": "instance-id", "Values": ["i-3"]}],
+        [{"Name": "instance-id", "Values": ["i-003"]}],
     ]
+
+
+def test_case_34_one_of_a_few_that_the_answer_lacks_is_asked_for_again(aws: FakeAws) -> None:
+    idle_fleet(aws, "i-1", "i-2", "i-3")
+
+    def happen(call: Call) -> None:
+        aws.ec2.lost = {"i-2"} if aws.operations().count("DescribeInstances") == 1 else set()
+
+    aws.before.append(happen)
+    summary = Release(aws).run({**MANUAL, "dry_run": True})
+    asked = [call.parameters["Filters"][0]["Values"] for call in aws.calls if call.operation == "DescribeInstances"]
+    assert asked == [["i-1", "i-2", "i-3"], ["i-2"]]
+    assert summary["counts"]["idle"] == 3
 
 
 def test_case_34_a_member_missing_altogether_is_unknown_and_stays(aws: FakeAws) -> None:
@@ -77,7 +91,8 @@ def test_case_48_twelve_hundred_instances_are_all_judged(aws: FakeAws) -> None:
     aws.ec2.page_size = 500
     aws.cloudwatch.points_per_page = 20_000
     summary = Release(aws).run({**MANUAL, "dry_run": True})
-    assert summary["would_release"] == ids
+    assert summary["counts"]["idle"] == 1200
+    assert summary["would_release"] == ids[:200]
     assert max(len(c.parameters["MetricDataQueries"]) for c in aws.calls if c.operation == "GetMetricData") == 500
 
 

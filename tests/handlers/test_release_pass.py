@@ -64,8 +64,11 @@ def test_every_verdict_is_one_line_and_the_pass_one_metric_line(aws: FakeAws) ->
         "MembersIdle": (1, "Count"),
         "MembersUnknown": (0, "Count"),
         "MembersHeld": (0, "Count"),
+        "MembersRetained": (0, "Count"),
         "MembersIdleDespiteWork": (0, "Count"),
         "InstancesReleased": (1, "Count"),
+        "LaunchesStopped": (0, "Count"),
+        "DrainsAbandoned": (0, "Count"),
     }
     assert all(
         {"timestamp", "level", "message"} <= set(line) for line in release.lines.documents() if "_aws" not in line

@@ -70,7 +70,9 @@ def test_case_12_order_is_read_judge_read_again_act(aws: FakeAws) -> None:
         "GetMetricData",
         "GetQueueAttributes",
     ]
-    assert aws.operations() == [*reading, *reading, "TerminateInstanceInAutoScalingGroup"]
+    lease, record, give_back = ["GetParameter", "PutParameter"], "PutParameter", "PutParameter"
+    terminate = "TerminateInstanceInAutoScalingGroup"
+    assert aws.operations() == [*reading, *lease, *reading, record, terminate, give_back]
 
 
 def test_case_12_a_session_opened_in_between_keeps_it(aws: FakeAws) -> None:

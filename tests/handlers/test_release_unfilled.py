@@ -42,7 +42,7 @@ def test_case_43_the_unfilled_rest_goes_before_the_first_release_and_nothing_is_
 def test_case_43_without_it_the_release_is_refilled(aws: FakeAws, monkeypatch: pytest.MonkeyPatch) -> None:
     short_of_capacity(aws, "i-1", desired=8)
     aws.sqs.hold(visible=0)
-    monkeypatch.setattr("release_idle.release_pass.filled_capacity", lambda *numbers: None)
+    monkeypatch.setattr("release_idle.acting.filled_capacity", lambda *numbers: None)
     Release(aws, QUEUE_ENVIRONMENT).run()
     assert aws.autoscaling.groups[GROUP].replacements == 7
 

@@ -10,10 +10,19 @@ import pytest
 
 from release_idle import index as release_index
 from release_idle.measurement import Signal
+from release_idle.policy import AtMinimum, KeepWarm
 from release_idle.settings import read_settings as read_release_settings
 from runtime.demand import QueueDemand
 from runtime.environment import SettingError
-from tests.handlers.driving import GPU_SIGNAL, GROUP, QUEUE_ENVIRONMENT, QUEUE_URL, RELEASE_ENVIRONMENT
+from runtime.hours import read_hours
+from tests.handlers.driving import (
+    GPU_SIGNAL,
+    GROUP,
+    QUEUE_ENVIRONMENT,
+    QUEUE_URL,
+    RELEASE_ENVIRONMENT,
+    STATE_PARAMETER,
+)
 from tests.handlers.fake_aws import Context, ManualClock
 from wake_on_demand import index as wake_index
 from wake_on_demand.settings import read_settings as read_wake_settings
@@ -101,6 +110,44 @@ def test_a_missing_wake_setting_is_named(name: str) -> None:
         ("SIGNALS", signals(less=None)),
         ("SIGNALS", signals(unit="Percent")),
         ("SIGNALS", json.dumps([GPU_SIGNAL, GPU_SIGNAL])),
+        ("SIGNALS", signals(namespace="")),
+        ("SIGNALS", signals(namespace=None)),
+        ("SIGNALS", signals(dimensions=[])),
+        ("SIGNALS", signals(dimensions={"Path": ""})),
+        ("SIGNALS", signals(dimensions={"": "x"})),
+        ("SIGNALS", signals(dimensions={"Path": 1})),
+        ("SIGNALS", signals(dimensions={"InstanceId": "i-1"})),
+        # The maximum of a period would hide work within it.
+        ("SIGNALS", signals(means="idle_time")),
+        ("SIGNALS", signals(means="idle_time", statistic="Minimum", less="other")),
+        ("STATE_PARAMETER", " "),
+        ("MIN_LIFE_SECONDS", "-1"),
+        ("MIN_LIFE_SECONDS", ""),
+        ("MAX_RELEASES", "0"),
+        ("MAX_RELEASES", "1.5"),
+        ("MAX_LIFE_SECONDS", "1h"),
+        ("MAX_LIFE_SECONDS", "31536001"),
+        ("MAX_UNKNOWN_SECONDS", "899"),
+        ("AT_MINIMUM", "Leave"),
+        ("AT_MINIMUM", ""),
+        ("RETAINED_AFTER_SECONDS", "0"),
+        ("MAX_FAILED_LAUNCHES", "0"),
+        ("TOPIC_ARN", ""),
+        ("DRAIN_HOOK", ""),
+        ("HOURS", "x"),
+        ("HOURS", "[]"),
+        ("HOURS", '{"silent":[]}'),
+        ("HOURS", '{"quiet":{}}'),
+        ("HOURS", '{"quiet":[{}]}'),
+        ("HOURS", '{"quiet":[{"days":[7],"from":"08:00","to":"18:00","zone":"UTC"}]}'),
+        ("HOURS", '{"quiet":[{"days":[1],"from":"08:00","to":"18:00","zone":"Mars/Olympus"}]}'),
+        ("HOURS", '{"warm":[{"days":[1],"from":"08:00","to":"18:00","zone":"UTC"}]}'),
+        ("HOURS", '{"warm":[{"instances":0,"hours":{"days":[1],"from":"08:00","to":"18:00","zone":"UTC"}}]}'),
+        ("HOURS", '{"warm":[{"instances":true,"hours":{"days":[1],"from":"08:00","to":"18:00","zone":"UTC"}}]}'),
+        ("HOURS", '{"warm":[{"instances":1,"hours":{}}]}'),
+        ("TYPE_USD_PER_HOUR", "[]"),
+        ("TYPE_USD_PER_HOUR", '{"g6.xlarge":0}'),
+        ("TYPE_USD_PER_HOUR", '{"g6.xlarge":"0.8"}'),
         ("QUEUE_URL", ""),
         ("MESSAGES_PER_INSTANCE", "0"),
         ("MESSAGES_PER_INSTANCE", "1.5"),
@@ -111,6 +158,82 @@ def test_a_nonsensical_setting_is_named_with_rule_and_value(name: str, value: st
     with pytest.raises(SettingError, match=rf"^environment variable {name} must ") as caught:
         read_release_settings({**RELEASE_ENVIRONMENT, **QUEUE_ENVIRONMENT, name: value})
     assert ", got " in str(caught.value)
+
+
+OFFICE = {"days": [0, 1, 2, 3, 4], "from": "08:00", "to": "18:00", "zone": "Europe/Berlin"}
+NIGHT = {"days": [6], "from": "22:00", "to": "04:00", "zone": "UTC", "except": ["2026-12-27"]}
+
+
+def test_everything_else_is_off_unless_set() -> None:
+    settings = read_release_settings(RELEASE_ENVIRONMENT)
+    policy = settings.policy
+    assert (policy.min_life_seconds, policy.max_releases, policy.messages_per_instance) == (0, None, 1)
+    assert (policy.max_life_seconds, policy.max_unknown_seconds, policy.at_minimum) == (None, None, AtMinimum.LEAVE)
+    assert (policy.quiet, policy.warm, policy.maintenance, policy.usd_per_hour) == ((), (), None, {})
+    assert settings.state_parameter == STATE_PARAMETER
+    assert (settings.drain_hook, settings.retained_after_seconds) == (None, None)
+    assert (settings.max_failed_launches, settings.topic_arn) == (None, None)
+
+
+def test_everything_else_means_what_it_says() -> None:
+    settings = read_release_settings(
+        {
+            **RELEASE_ENVIRONMENT,
+            **QUEUE_ENVIRONMENT,
+            "MESSAGES_PER_INSTANCE": "4",
+            "MIN_LIFE_SECONDS": "3600",
+            "MAX_RELEASES": "5",
+            "MAX_LIFE_SECONDS": "86400",
+            "MAX_UNKNOWN_SECONDS": "2700",
+            "AT_MINIMUM": "replace",
+            "RETAINED_AFTER_SECONDS": "7200",
+            "MAX_FAILED_LAUNCHES": "5",
+            "TOPIC_ARN": "arn:aws:sns:eu-west-1:123456789012:fleet",
+            "DRAIN_HOOK": "Drain",
+            "HOURS": json.dumps(
+                {"quiet": [OFFICE], "warm": [{"instances": 2, "hours": OFFICE}], "maintenance": [NIGHT]}
+            ),
+            "TYPE_USD_PER_HOUR": '{"g6.xlarge":0.8,"p5.48xlarge":55}',
+            "SIGNALS": json.dumps(
+                [
+                    GPU_SIGNAL,
+                    {**GPU_SIGNAL, "name": "mine", "namespace": "Mine", "dimensions": {"b": "2", "a": "1"}},
+                    {**GPU_SIGNAL, "name": "idle", "means": "idle_time", "statistic": "Minimum"},
+                ]
+            ),
+        }
+    )
+    policy = settings.policy
+    assert (policy.min_life_seconds, policy.max_releases, policy.messages_per_instance) == (3600, 5, 4)
+    assert (policy.max_life_seconds, policy.max_unknown_seconds) == (86400, 2700)
+    assert policy.at_minimum is AtMinimum.REPLACE
+    assert policy.quiet == (read_hours(OFFICE),)
+    assert policy.warm == (KeepWarm(instances=2, hours=read_hours(OFFICE)),)
+    assert policy.maintenance == (read_hours(NIGHT),)
+    assert policy.usd_per_hour == {"g6.xlarge": 0.8, "p5.48xlarge": 55.0}
+    assert (policy.signals[1].namespace, policy.signals[1].dimensions) == ("Mine", (("a", "1"), ("b", "2")))
+    assert policy.signals[2].means == "idle_time"
+    assert (settings.retained_after_seconds, settings.drain_hook) == (7200, "Drain")
+    assert (settings.max_failed_launches, settings.topic_arn) == (5, "arn:aws:sns:eu-west-1:123456789012:fleet")
+
+
+@pytest.mark.parametrize(
+    ("name", "environment"),
+    [
+        ("MAX_LIFE_SECONDS", {"MAX_LIFE_SECONDS": "3600", "MIN_LIFE_SECONDS": "3600"}),
+        ("MAX_LIFE_SECONDS", {"MAX_LIFE_SECONDS": "1800"}),
+        ("MAX_LIFE_SECONDS", {"MAX_LIFE_SECONDS": "7200", "WARM_UP_SECONDS": "7200"}),
+        ("MAX_UNKNOWN_SECONDS", {"MAX_UNKNOWN_SECONDS": "2699"}),
+        ("AT_MINIMUM", {"AT_MINIMUM": "replace"}),
+        ("TOPIC_ARN", {"MAX_FAILED_LAUNCHES": "5"}),
+        ("HOURS", {"HOURS": json.dumps({"maintenance": [NIGHT]})}),
+        ("HOURS", {"HOURS": json.dumps({"maintenance": []}), "MAX_LIFE_SECONDS": "86400"}),
+        ("HOURS", {"HOURS": json.dumps({"maintenance": NIGHT}), "MAX_LIFE_SECONDS": "86400"}),
+    ],
+)
+def test_what_cannot_work_together_is_refused(name: str, environment: Mapping[str, str]) -> None:
+    with pytest.raises(SettingError, match=rf"^environment variable {name} must .*, got "):
+        read_release_settings({**RELEASE_ENVIRONMENT, **environment})
 
 
 @pytest.mark.parametrize("name", QUEUE_ENVIRONMENT)

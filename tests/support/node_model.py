@@ -45,11 +45,13 @@ _GAUGES = (
     "cold_start_first_use_seconds",
 )
 _OF_A_SETUP = "setup_failures"
+_OF_THE_NETWORK = "network_bytes_per_second"
 _COUNTER = "accelerator_energy_joules"
 _PASS_METRICS = (
     *("MembersBusy", "MembersIdle", "MembersUnknown", "MembersHeld", "MembersIdleDespiteWork"),
-    "InstancesReleased",
+    *("InstancesReleased", "MembersRetained", "LaunchesStopped", "DrainsAbandoned"),
 )
+_DRAIN_METRICS = ("DrainsDone", "DrainsTimedOut")
 
 
 def devices_of(instance_type: AcceleratedType) -> int:
@@ -57,8 +59,13 @@ def devices_of(instance_type: AcceleratedType) -> int:
     return instance_type.accelerators * DEVICES_PER_CARD.get(instance_type.kind, 1)
 
 
-def node_sends(instance_type: AcceleratedType, *, work: Sequence[str] = (), setup: bool = True) -> list[Sent]:
-    """Everything that is ever sent on a sound instance of this type, with settings of the machine asked for or not."""
+def node_sends(
+    instance_type: AcceleratedType, *, work: Sequence[str] = (), setup: bool = True, network: bool = False
+) -> list[Sent]:
+    """Everything that is ever sent on a sound instance of this type.
+
+    With settings of the machine asked for or not, and with a policy that looks at the traffic or not.
+    """
     kind = instance_type.kind
     figures = [
         Sent(f"accelerator_{figure}", "g", (("index", str(index)),))
@@ -66,7 +73,7 @@ def node_sends(instance_type: AcceleratedType, *, work: Sequence[str] = (), setu
         for index in range(devices_of(instance_type))
     ]
     energy = [Sent(_COUNTER, "c")] if kind in WITH_POWER and instance_type.fraction is None else []
-    gauges = [*_GAUGES, _OF_A_SETUP] if setup else _GAUGES
+    gauges = [*_GAUGES, *([_OF_A_SETUP] if setup else []), *([_OF_THE_NETWORK] if network else [])]
     return [*figures, *energy, *map(Sent, gauges), *map(Sent, work)]
 
 
@@ -78,6 +85,7 @@ def instance_series(
     group: str = "fleet",
     work: Any = (),
     setup: bool = True,
+    network: bool = False,
 ) -> set[Series]:
     """Everything that one instance of this type publishes with this configuration of the agent."""
     return published_series(
@@ -87,14 +95,15 @@ def instance_series(
         gpus=instance_type.accelerators if instance_type.kind == "nvidia" else 0,
         answers=NVIDIA_MEASUREMENTS if instance_type.fraction is None else FRACTION_MEASUREMENTS,
         gpu_name=f"NVIDIA {instance_type.model}",
-        sent=node_sends(instance_type, work=work, setup=setup),
+        sent=node_sends(instance_type, work=work, setup=setup, network=network),
         adapters=2,
     )
 
 
 def pass_series(group: str = "fleet") -> set[Series]:
-    """What a release pass publishes."""
-    return {(NAMESPACE, name, frozenset({("AutoScalingGroupName", group)})) for name in _PASS_METRICS}
+    """What is published for the group alone: by a release pass, and by an instance that has drained."""
+    names = (*_PASS_METRICS, *_DRAIN_METRICS)
+    return {(NAMESPACE, name, frozenset({("AutoScalingGroupName", group)})) for name in names}
 
 
 def fleet_series(
@@ -104,6 +113,7 @@ def fleet_series(
     *,
     group: str = "fleet",
     setup: bool = True,
+    network: bool = False,
 ) -> set[Series]:
     """Everything that a fleet publishes whose first type has ``instances`` of them running, and the others one each."""
     config = AgentConfiguration.full(types, telemetry).document
@@ -111,7 +121,9 @@ def fleet_series(
     series = pass_series(group)
     for number, each in enumerate(running):
         work = telemetry.application_metrics
-        series |= instance_series(config, each, instance_id=f"i-{number}", group=group, work=work, setup=setup)
+        series |= instance_series(
+            config, each, instance_id=f"i-{number}", group=group, work=work, setup=setup, network=network
+        )
     return series
 
 

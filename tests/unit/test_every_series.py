@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 import pytest
 from aws_cdk import aws_cloudwatch as cloudwatch
 
+from constructs_lib import IdlePolicy, IdleSignal
 from constructs_lib.catalog import AcceleratedType, known_types, lookup
 from constructs_lib.errors import ArgumentError
 from constructs_lib.fleet.machine_setup import MachineSetup
@@ -61,6 +62,8 @@ def _pass_methods(metrics: FleetMetrics) -> list[Callable[..., cloudwatch.Metric
     return [
         *(metrics.members_busy, metrics.members_idle, metrics.members_unknown, metrics.members_held),
         *(metrics.members_idle_despite_work, metrics.instances_released),
+        *(metrics.members_retained, metrics.launches_stopped),
+        *(metrics.drains_done, metrics.drains_timed_out, metrics.drains_abandoned),
     ]
 
 
@@ -118,6 +121,16 @@ def test_the_billed_metrics_are_those_that_are_published(shape: AcceleratedType,
         for setup in (True, False):
             published = fleet_series([shape], telemetry, instances, setup=setup)
             assert billed_metrics(kind, [shape], telemetry, instances, with_setup=setup) == len(published)
+
+
+def test_traffic_is_counted_where_the_policy_looks_at_it() -> None:
+    shape = lookup("g6.xlarge")
+    kind, telemetry = kind_of([shape]), Telemetry()
+    published = fleet_series([shape], telemetry, 2, setup=False, network=True)
+    assert billed_metrics(kind, [shape], telemetry, 2, with_setup=False, with_network=True) == len(published)
+    looks = IdlePolicy(signals=[IdleSignal.ACCELERATOR, IdleSignal.NETWORK])
+    # One series for each instance, one for the group.
+    assert fleet(stack(), idle=looks).billed_metrics(2) == fleet(stack()).billed_metrics(2) + 3
 
 
 def test_a_fleet_counts_failed_settings_where_settings_were_asked_for() -> None:

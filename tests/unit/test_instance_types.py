@@ -160,6 +160,11 @@ def test_a_type_knows_whether_it_is_offered_for_video(name: str, offered: bool) 
         ({"driver": ""}, "driver"),
         ({"video_encoder": "yes"}, "video_encoder"),
         ({"status": "old"}, "status"),
+        ({"vcpus": 0}, "vcpus"),
+        ({"vcpus": 4.0}, "vcpus"),
+        ({"usd_per_hour": 0}, "usd_per_hour"),
+        ({"usd_per_hour": float("nan")}, "usd_per_hour"),
+        ({"usd_per_hour": "0.80"}, "usd_per_hour"),
     ],
 )
 def test_stated_facts_are_checked(change: dict[str, Any], parameter: str) -> None:
@@ -208,6 +213,32 @@ def test_instance_store_and_network_of_a_type(name: str, store: int, efa: int | 
     # "ac" page of the EC2 instance types guide; for dl1 AWS's pages contradict each other.
     facts = lookup(name)
     assert (facts.instance_store_gb, facts.efa_interfaces) == (store, efa)
+
+
+@pytest.mark.parametrize(
+    ("name", "vcpus", "price"),
+    [
+        ("g6.xlarge", 4, 0.8048),
+        ("p5.48xlarge", 192, 55.04),
+        ("trn2.48xlarge", 192, None),
+        ("p6e-gb200.36xlarge", None, None),
+    ],
+)
+def test_cores_and_list_price_of_a_type(name: str, vcpus: int | None, price: float | None) -> None:
+    facts = lookup(name)
+    assert (facts.vcpus, facts.usd_per_hour) == (vcpus, price)
+
+
+def test_what_nobody_stated_is_not_known() -> None:
+    stated = AcceleratedType(**FACTS)
+    assert (stated.vcpus, stated.usd_per_hour) == (None, None)
+
+
+def test_the_prices_say_where_and_when_they_were_read() -> None:
+    text = (files("constructs_lib.catalog") / "data" / "instance_types.csv").read_text(encoding="utf-8")
+    head = "".join(line for line in text.splitlines(keepends=True) if line.startswith("#"))
+    assert "us-east-1 on 2026-07-20" in head
+    assert "karpenter-provider-aws" in head
 
 
 @pytest.mark.parametrize(

@@ -69,6 +69,7 @@ def test_every_accelerator_that_moto_knows_is_in_the_table_as_moto_says(records:
         assert ours.video_encoder == (kind == "media" or "graphics" in facts.get("Workloads", ())), name
         assert ours.instance_store_gb == record.get("InstanceStorageInfo", {}).get("TotalSizeInGB", 0), name
         assert ours.efa_interfaces == record["NetworkInfo"].get("EfaInfo", {}).get("MaximumEfaInterfaces", 0), name
+        assert ours.vcpus == record["VCpuInfo"]["DefaultVCpus"], name
         compared += 1
     assert compared >= 85
 

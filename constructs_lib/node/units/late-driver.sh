@@ -29,5 +29,5 @@ for source in "${AGENT_SOURCES[@]}"; do
   fi
 done
 # What was refused must not be what the agent finds when it starts the next time.
-fleet_load "file:$CONFIG/agent-fallback.json"
+fleet_load "file:$AGENT_FALLBACK"
 exit 1

@@ -31,11 +31,11 @@ class Account:
     store: MetricStore
     queue: WorkQueue
     load: Callable[[Instance, int], Load]
-    parameters: dict[str, str] = field(default_factory=dict)
+    parameters: dict[str, list[tuple[int, str]]] = field(default_factory=dict)
+    """By name, when each version was written and what it holds; the first is version 1."""
     now: int = 0
     stack_status: str = "CREATE_COMPLETE"
     calls: list[tuple[int, str, Answer]] = field(default_factory=list)
-    versions: dict[str, int] = field(default_factory=dict)
     told: list[tuple[int, str]] = field(default_factory=list)
     """What functions published to a topic, and when."""
 
@@ -175,14 +175,17 @@ class Account:
         return {"Attributes": self.queue.attributes(self.now)}
 
     def ssm_get_parameter(self, request: Answer) -> Answer:
-        name = request["Name"]
-        return {"Parameter": {"Name": name, "Value": self.parameters[name], "Version": self.versions.get(name, 1)}}
+        name, _, version = request["Name"].partition(":")
+        values = self.parameters[name]
+        number = int(version) if version else len(values)
+        changed, value = values[number - 1]
+        parameter = {"Name": name, "Value": value, "Version": number, "LastModifiedDate": moment(changed)}
+        return {"Parameter": parameter}
 
     def ssm_put_parameter(self, request: Answer) -> Answer:
-        name = request["Name"]
-        self.parameters[name] = request["Value"]
-        self.versions[name] = self.versions.get(name, 1) + 1
-        return {"Version": self.versions[name]}
+        values = self.parameters[request["Name"]]
+        values.append((self.now, request["Value"]))
+        return {"Version": len(values)}
 
     def sns_publish(self, request: Answer) -> Answer:
         self.told.append((self.now, request["Message"]))

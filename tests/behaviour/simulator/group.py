@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-
 _RETRY_SECONDS = 300
 _LAUNCH = "an instance was started in response to a difference between desired and actual capacity"
 
@@ -223,7 +222,8 @@ class Group:
             self._leave(instance)
         if instance.leaves_at is not None and instance.leaves_at <= self._now:
             instance.state, instance.ended = "Terminated", self._now
-            self._note(f"Terminating EC2 instance: {instance.id}", _cause(self._ending(instance)), "Successful")
+            ending = self._ending(instance)
+            self._note(f"Terminating EC2 instance: {instance.id}", _cause(ending), "Successful", ending.at)
         elif instance.state == "Pending" and self._now - instance.launched >= self._boot_seconds:
             instance.state, instance.in_service_since = "InService", self._now
             self._note(f"Launching a new EC2 instance: {instance.id}", _LAUNCH, "Successful", instance.launched)

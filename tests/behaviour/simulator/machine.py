@@ -19,7 +19,7 @@ class Image:
         self.agent = Agent(template.agent_configuration())
         script = template.boot_script()
         self.settings = None if script is None else parse_settings(script.file("node.json"), "node.json")
-        self.fallback = None if script is None else Agent(script.file("agent-fallback.json"))
+        self.fallback = None if script is None else Agent(script.fallback_configuration())
         self.accelerators = 1 if self.settings is None else max(self.settings.expected.values())
         self.driver_timeout = 0 if script is None else int(script.variable("DRIVER_TIMEOUT"))
 

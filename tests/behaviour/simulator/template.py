@@ -6,8 +6,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import Any
 
+from constructs_lib.node import names
 from tests.behaviour.simulator.alarms import Alarm
 
 _PSEUDO = {
@@ -76,6 +78,12 @@ class BootScript:
         """Return what is written to a file of the fleet's own directory."""
         pattern = rf"^cat >/etc/accelerated-fleet/{re.escape(name)} <<'(\w+)'\n(.*?)\n\1$"
         return self._found(pattern, name)[2]
+
+    def fallback_configuration(self) -> str:
+        """Return what the agent loads without the accelerator: the node program's own unless the fleet brings one."""
+        if "AGENT_FALLBACK=" in self.text:
+            return self.file("agent-fallback.json")
+        return (Path(names.__file__).parent / "units" / "agent-fallback.json").read_text(encoding="utf-8")
 
     def variable(self, name: str) -> str:
         """Return what a variable is set to, a word."""

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
+from constructs_lib.node.names import DRAIN_HOOK
 from tests.behaviour.simulator.alarms import Alarm, State
 from tests.behaviour.simulator.clients import EPOCH, Account
+from tests.behaviour.simulator.drain import DrainService
 from tests.behaviour.simulator.group import Ending, Group, Instance
 from tests.behaviour.simulator.lambdas import Outcome, alarm_event, invoke, schedule_event, termination_event
 from tests.behaviour.simulator.load import Load
@@ -68,7 +71,8 @@ class World:
         delays = self.conditions.delays
         self.store = MetricStore(LATE_BUT_USUAL if delays is None else delays)
         self.queue = workers.queue if workers else WorkQueue("Jobs")
-        self.account = Account(self.group, self.store, self.queue, self._load, self.template.parameters())
+        parameters = {name: [(0, value)] for name, value in self.template.parameters().items()}
+        self.account = Account(self.group, self.store, self.queue, self._load, parameters)
         self.outcomes: list[Outcome] = []
         self.physical_ids: dict[str, str] = {}
         self.notifications: list[tuple[int, str, str]] = []
@@ -76,6 +80,7 @@ class World:
         self._scripted: list[tuple[int, Callable[[], None]]] = []
         self._deliveries: list[tuple[int, str, Mapping[str, Any]]] = []
         self._machines: dict[str, Machine] = {}
+        self._drains: dict[str, DrainService] = {}
         self._read_template()
         self.states: dict[str, State] = dict.fromkeys(self.alarms, "INSUFFICIENT_DATA")
 
@@ -178,12 +183,13 @@ class World:
         self.queue.publish(self.store, self.now)
 
     def _drain(self) -> None:
-        """Let each instance that is to go complete its hook once its work is done, if its drain service lives."""
+        """Let the drain service of each instance that is to go do its part, if it lives."""
         for instance in self.group.draining:
             load = self._load(instance, self.now)
-            if load.drain_service and not load.busy:
-                for hook in self.group.hooks:
-                    self.group.complete(instance.id, hook)
+            if load.drain_service and self._image.settings is not None:
+                self._drains.setdefault(instance.id, DrainService(self._image.settings)).pass_minute(
+                    self.now, load, partial(self.group.complete, instance.id, DRAIN_HOOK)
+                )
 
     def _machine(self, instance: Instance) -> Machine:
         if instance.id not in self._machines:

@@ -1,116 +1,61 @@
-"""Auto Scaling groups with the semantics of protection and capacity."""
+"""The Auto Scaling service."""
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
+from tests.handlers.fake_aws.activities import ACTIVITIES_PER_PAGE
 from tests.handlers.fake_aws.calls import Parameters, refusal
+from tests.handlers.fake_aws.groups import FakeGroup, FakeMember
+from tests.handlers.fake_aws.hooks import TERMINATING
+from tests.handlers.fake_aws.time import ManualClock
+
+__all__ = ["FakeAutoScaling", "FakeGroup", "FakeMember"]
 
 GROUPS_PER_PAGE = 50
 IDS_PER_PROTECTION_CALL = 50
-
-
-@dataclass
-class FakeMember:
-    instance_id: str
-    lifecycle_state: str = "InService"
-    protected: bool = False
-    weight: int | None = None
-
-    @property
-    def active(self) -> bool:
-        return self.lifecycle_state == "InService" or self.lifecycle_state.startswith("Pending")
-
-    @property
-    def capacity(self) -> int:
-        return self.weight or 1
-
-    def document(self) -> dict[str, Any]:
-        weight = {} if self.weight is None else {"WeightedCapacity": str(self.weight)}
-        return {
-            "InstanceId": self.instance_id,
-            "LifecycleState": self.lifecycle_state,
-            "ProtectedFromScaleIn": self.protected,
-            "AvailabilityZone": "eu-west-1a",
-            "HealthStatus": "Healthy",
-            **weight,
-        }
-
-
-@dataclass
-class FakeGroup:
-    name: str
-    min_size: int
-    max_size: int
-    desired: int
-    protects_new: bool = True
-    suspended: list[str] = field(default_factory=list)
-    status: str | None = None
-    members: list[FakeMember] = field(default_factory=list)
-    tags: dict[str, str] = field(default_factory=dict)
-    zones: list[str] = field(default_factory=lambda: ["eu-west-1a"])
-    replacements: int = 0
-    """How many launches the group has started to get back to its desired capacity."""
-
-    @property
-    def active(self) -> int:
-        return sum(member.capacity for member in self.members if member.active)
-
-    def member(self, instance_id: str) -> FakeMember | None:
-        return next((each for each in self.members if each.instance_id == instance_id), None)
-
-    def settle(self) -> None:
-        """Do what the group does by itself: take unprotected surplus members, replace missing ones."""
-        if "Terminate" not in self.suspended:
-            for member in self.members:
-                takeable = member.lifecycle_state == "InService" and not member.protected
-                if takeable and self.active - member.capacity >= self.desired:
-                    member.lifecycle_state = "Terminating"
-        while self.active < self.desired and "Launch" not in self.suspended:
-            self.replacements += 1
-            self.members.append(
-                FakeMember(f"i-replacement{self.replacements}", "Pending", protected=False, weight=None)
-            )
-
-    def document(self) -> dict[str, Any]:
-        status = {} if self.status is None else {"Status": self.status}
-        return {
-            "AutoScalingGroupName": self.name,
-            "MinSize": self.min_size,
-            "MaxSize": self.max_size,
-            "DesiredCapacity": self.desired,
-            "DefaultCooldown": 300,
-            "AvailabilityZones": self.zones,
-            "HealthCheckType": "EC2",
-            "CreatedTime": "2026-11-30T00:00:00Z",
-            "NewInstancesProtectedFromScaleIn": self.protects_new,
-            "SuspendedProcesses": [{"ProcessName": name} for name in self.suspended],
-            "Instances": [member.document() for member in self.members],
-            "Tags": [self._tag(key, value) for key, value in self.tags.items()],
-            **status,
-        }
-
-    def _tag(self, key: str, value: str) -> dict[str, Any]:
-        of = {"ResourceId": self.name, "ResourceType": "auto-scaling-group"}
-        return {**of, "Key": key, "Value": value, "PropagateAtLaunch": False}
+PROCESSES = (
+    "AddToLoadBalancer",
+    "AlarmNotification",
+    "AZRebalance",
+    "HealthCheck",
+    "InstanceRefresh",
+    "Launch",
+    "ReplaceUnhealthy",
+    "ScheduledActions",
+    "Terminate",
+)
 
 
 class FakeAutoScaling:
-    """The Auto Scaling service."""
+    """The Auto Scaling service. `stale_groups` is what a lagging describe answers, `accepts_second_termination` what
+    becomes of a terminate for a member that is on its way out: accepted, it lowers the capacity once more."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: ManualClock) -> None:
+        self._clock = clock
         self.groups: dict[str, FakeGroup] = {}
+        self.stale_groups: dict[str, FakeGroup] | None = None
         self.leading_empty_pages = 0
         self.ignores_filters = False
+        self.accepts_second_termination = True
+        self.activities_per_page = ACTIVITIES_PER_PAGE
+
+    def lag(self) -> None:
+        """Answer every describe of groups with what is true now, until `catch_up`."""
+        self.stale_groups = copy.deepcopy(self.groups)
+
+    def catch_up(self) -> None:
+        self.stale_groups = None
 
     def describe_auto_scaling_groups(self, parameters: Parameters) -> dict[str, Any]:
         # Without names or filters, every group of the account is described.
-        names = parameters.get("AutoScalingGroupNames", list(self.groups))
+        groups = self.groups if self.stale_groups is None else self.stale_groups
+        names = parameters.get("AutoScalingGroupNames", list(groups))
         if len(names) > GROUPS_PER_PAGE and "AutoScalingGroupNames" in parameters:
             raise refusal("ValidationError", "The number of group names must not exceed 50")
-        found = [self.groups[name] for name in names if name in self.groups]
+        found = [groups[name] for name in names if name in groups]
         for filter_ in [] if self.ignores_filters else parameters.get("Filters", []):
             found = [group for group in found if _matches(group, filter_)]
         page = int(parameters.get("NextToken", "0"))
@@ -137,7 +82,73 @@ class FakeAutoScaling:
 
     def suspend_processes(self, parameters: Parameters) -> None:
         group = self._group(parameters)
-        group.suspended = sorted({*group.suspended, *parameters["ScalingProcesses"]})
+        group.suspended = sorted({*group.suspended, *_processes(parameters)})
+
+    def resume_processes(self, parameters: Parameters) -> None:
+        group = self._group(parameters)
+        group.suspended = sorted(set(group.suspended) - set(_processes(parameters)))
+        group.settle()
+
+    def describe_scaling_activities(self, parameters: Parameters) -> dict[str, Any]:
+        if parameters.get("MaxRecords", 1) > ACTIVITIES_PER_PAGE:
+            raise refusal("ValidationError", "MaxRecords must not exceed 100")
+        if "Filters" in parameters or "ActivityIds" in parameters:
+            raise NotImplementedError("this fake filters no activities, and does not pretend to")
+        group = self._group(parameters)
+        oldest_first = sorted(group.activities, key=lambda each: each.started_at)
+        newest_first = oldest_first[::-1]
+        size = min(self.activities_per_page, parameters.get("MaxRecords", ACTIVITIES_PER_PAGE))
+        start = int(parameters.get("NextToken", "0"))
+        page = newest_first[start : start + size]
+        more = {"NextToken": str(start + size)} if start + size < len(newest_first) else {}
+        return {"Activities": [each.document(group.name) for each in page], **more}
+
+    def describe_lifecycle_hooks(self, parameters: Parameters) -> dict[str, Any]:
+        group = self._group(parameters)
+        names = parameters.get("LifecycleHookNames")
+        hooks = [hook for hook in group.hooks if names is None or hook.name in names]
+        return {"LifecycleHooks": [hook.document(group.name) for hook in hooks]}
+
+    def delete_lifecycle_hook(self, parameters: Parameters) -> dict[str, Any]:
+        """Delete the hook; what it holds up is completed: abandoned for a launch, continued for a termination."""
+        group = self._group(parameters)
+        hook = next((each for each in group.hooks if each.name == parameters["LifecycleHookName"]), None)
+        if hook is None:
+            raise refusal("ValidationError", f"No Lifecycle Hook found: {parameters['LifecycleHookName']}")
+        group.hooks.remove(hook)
+        for member in [each for each in group.members if hook.name in each.waits_for]:
+            group.complete(member, hook.name, "CONTINUE" if hook.transition == TERMINATING else "ABANDON")
+        return {}
+
+    def complete_lifecycle_action(self, parameters: Parameters) -> dict[str, Any]:
+        group = self._group(parameters)
+        name, result = parameters["LifecycleHookName"], parameters["LifecycleActionResult"]
+        if result not in ("CONTINUE", "ABANDON"):
+            raise refusal("ValidationError", "Lifecycle action result must be CONTINUE or ABANDON")
+        member = group.member(parameters["InstanceId"])
+        if member is None or name not in member.waits_for:
+            raise refusal(
+                "ValidationError", f"No active Lifecycle Action found with instance ID {parameters['InstanceId']}"
+            )
+        group.complete(member, name, result)
+        return {}
+
+    def cancel_instance_refresh(self, parameters: Parameters) -> dict[str, Any]:
+        group = self._group(parameters)
+        if group.refresh_status not in ("Pending", "InProgress", "Baking"):
+            raise refusal("ActiveInstanceRefreshNotFound", f"No in progress or pending Instance Refresh: {group.name}")
+        group.refresh_status = "Cancelling"
+        return {"InstanceRefreshId": "refresh-1"}
+
+    def describe_instance_refreshes(self, parameters: Parameters) -> dict[str, Any]:
+        """Tell of the refresh; one that is being cancelled is cancelled by the next time."""
+        group = self._group(parameters)
+        if group.refresh_status is None:
+            return {"InstanceRefreshes": []}
+        refresh = {"InstanceRefreshId": "refresh-1", "AutoScalingGroupName": group.name, "Status": group.refresh_status}
+        if group.refresh_status == "Cancelling":
+            group.refresh_status = "Cancelled"
+        return {"InstanceRefreshes": [refresh]}
 
     def set_instance_protection(self, parameters: Parameters) -> dict[str, Any]:
         group = self._group(parameters)
@@ -160,11 +171,18 @@ class FakeAutoScaling:
             member = group.member(instance_id)
             if member is not None:
                 break
+            if any(each.instance_id == instance_id for each in group.warm_pool):
+                raise refusal("ValidationError", f"The instance {instance_id} is in the warm pool")
         else:
             raise refusal(
                 "ValidationError",
                 f"Instance Id not found - No managed instance found for instance ID: {instance_id}",
             )
+        goes_already = member.lifecycle_state.startswith("Terminating") and not member.lifecycle_state.endswith(
+            "Retained"
+        )
+        if goes_already and not self.accepts_second_termination:
+            raise refusal("ValidationError", f"The instance {instance_id} is already being terminated")
         if parameters["ShouldDecrementDesiredCapacity"]:
             if group.desired - member.capacity < group.min_size:
                 raise refusal(
@@ -174,15 +192,25 @@ class FakeAutoScaling:
                 )
             group.desired -= member.capacity
         # Not held up by protection, nor by a suspended Terminate process.
-        member.lifecycle_state = "Terminating"
+        if not goes_already:
+            group.take(member, f"instance {instance_id} was taken out of service in response to a user request")
         group.settle()
-        return {}
+        return {"Activity": group.activities[-1].document(group.name)} if not goes_already else {}
 
     def _group(self, parameters: Parameters) -> FakeGroup:
         name = parameters["AutoScalingGroupName"]
         if name not in self.groups:
             raise refusal("ValidationError", f"AutoScalingGroup name not found - {name}")
         return self.groups[name]
+
+
+def _processes(parameters: Parameters) -> list[str]:
+    # Without a name all of them are meant.
+    named = list(parameters.get("ScalingProcesses", PROCESSES))
+    unknown = [each for each in named if each not in PROCESSES]
+    if unknown:
+        raise refusal("ValidationError", f"Invalid process: {unknown[0]}")
+    return named
 
 
 def _matches(group: FakeGroup, filter_: Mapping[str, Any]) -> bool:

@@ -39,6 +39,8 @@ class Fault:
     error: Exception
     times: int | None
     matches: Callable[[Parameters], bool]
+    takes_effect: bool = False
+    """Whether the call does its work all the same, and only its answer is lost."""
 
     def applies_to(self, call: Call) -> bool:
         if call.operation != self.operation or self.times == 0 or not self.matches(call.parameters):

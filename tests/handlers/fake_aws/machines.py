@@ -11,6 +11,7 @@ from typing import Any
 from tests.handlers.fake_aws.calls import Parameters, refusal
 
 VALUES_PER_FILTER = 200
+RESOURCES_PER_TAG_CALL = 1000
 SESSIONS_PER_PAGE = 200
 
 
@@ -21,13 +22,21 @@ class FakeMachine:
     tags: dict[str, str] = field(default_factory=dict)
     state: str = "running"
     termination_protected: bool = False
+    instance_type: str = "g6.xlarge"
+    spot: bool = False
+    zone: str = "eu-west-1a"
 
     def document(self) -> dict[str, Any]:
+        # EC2 tells how an instance was bought only where that is not On-Demand.
+        bought = {"InstanceLifecycle": "spot"} if self.spot else {}
         return {
             "InstanceId": self.instance_id,
+            "InstanceType": self.instance_type,
             "LaunchTime": self.launched_at,
+            "Placement": {"AvailabilityZone": self.zone},
             "State": {"Name": self.state, "Code": 16},
             "Tags": [{"Key": key, "Value": value} for key, value in self.tags.items()],
+            **bought,
         }
 
 
@@ -41,6 +50,8 @@ class FakeEc2:
         self.page_size = 1000
 
     def describe_instances(self, parameters: Parameters) -> dict[str, Any]:
+        if "InstanceIds" in parameters:
+            return self._describe_by_id(parameters)
         if parameters["MaxResults"] > 1000:
             raise refusal("InvalidParameterValue", "MaxResults must not exceed 1000")
         for each in parameters["Filters"]:
@@ -52,6 +63,13 @@ class FakeEc2:
         page = found[start : start + size]
         more = {"NextToken": str(start + size)} if start + size < len(found) else {}
         return {"Reservations": [{"Instances": [machine.document()]} for machine in page], **more}
+
+    def _describe_by_id(self, parameters: Parameters) -> dict[str, Any]:
+        if "MaxResults" in parameters:
+            raise refusal("InvalidParameterCombination", "InstanceIds and MaxResults exclude each other")
+        # One id that is not known fails the whole call.
+        machines = [self._machine(each) for each in parameters["InstanceIds"]]
+        return {"Reservations": [{"Instances": [machine.document()]} for machine in machines]}
 
     def terminate_instances(self, parameters: Parameters) -> dict[str, Any]:
         machines = [self._machine(instance_id) for instance_id in parameters["InstanceIds"]]
@@ -65,6 +83,24 @@ class FakeEc2:
     def modify_instance_attribute(self, parameters: Parameters) -> None:
         machine = self._machine(parameters["InstanceId"])
         machine.termination_protected = parameters["DisableApiTermination"]["Value"]
+
+    def create_tags(self, parameters: Parameters) -> None:
+        for machine in self._tagged(parameters):
+            machine.tags.update({each["Key"]: each["Value"] for each in parameters["Tags"]})
+
+    def delete_tags(self, parameters: Parameters) -> None:
+        """Delete the tags; one whose value is given only where it has that value."""
+        for machine in self._tagged(parameters):
+            for each in parameters["Tags"]:
+                if each.get("Value") in (None, machine.tags.get(each["Key"])):
+                    machine.tags.pop(each["Key"], None)
+
+    def _tagged(self, parameters: Parameters) -> list[FakeMachine]:
+        if len(parameters["Resources"]) > RESOURCES_PER_TAG_CALL:
+            raise refusal("InvalidParameterValue", "at most 1000 resources in a call")
+        if any(each["Key"].startswith("aws:") for each in parameters["Tags"]):
+            raise refusal("InvalidParameterValue", "Tag keys starting with 'aws:' are reserved for internal use")
+        return [self._machine(each) for each in parameters["Resources"]]
 
     def _machine(self, instance_id: str) -> FakeMachine:
         if instance_id not in self.machines:

@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from tests.handlers.fake_aws.auto_scaling import FakeAutoScaling, FakeGroup, FakeMember
+from botocore.exceptions import ReadTimeoutError
+
+from tests.handlers.fake_aws.auto_scaling import FakeAutoScaling
 from tests.handlers.fake_aws.calls import (
     Call,
     Fault,
@@ -16,15 +18,32 @@ from tests.handlers.fake_aws.calls import (
     operation_names,
     refusal,
 )
+from tests.handlers.fake_aws.groups import FakeGroup, FakeMember
+from tests.handlers.fake_aws.hooks import LAUNCHING, TERMINATING, FakeHook
 from tests.handlers.fake_aws.machines import FakeEc2, FakeMachine, FakeSessions
 from tests.handlers.fake_aws.metrics import FakeMetrics
+from tests.handlers.fake_aws.parameters import FakeParameter, FakeParameters
 from tests.handlers.fake_aws.stacks import FakeStacks
 from tests.handlers.fake_aws.time import ManualClock
+from tests.handlers.fake_aws.topics import FakeTopics
 
 NAMESPACE = "AcceleratedFleet"
 GPU = "nvidia_smi_utilization_gpu"
 
-_CHANGING = ("Terminate", "Set", "Update", "Suspend", "Modify", "Delete", "Put", "Create")
+_CHANGING = (
+    "Complete",
+    "Create",
+    "Delete",
+    "Modify",
+    "Put",
+    "Resume",
+    "Set",
+    "Suspend",
+    "Terminate",
+    "Update",
+)
+# A parameter holds what a function remembers: no change of the fleet.
+_REMEMBERING = "PutParameter"
 
 
 class FakeQueues:
@@ -43,16 +62,25 @@ class FakeQueues:
         return {"Attributes": self.attributes} if self.attributes else {}
 
 
+class FakeSystemsManager(FakeSessions, FakeParameters):
+    """Systems Manager: sessions and parameters."""
+
+    def __init__(self, clock: ManualClock) -> None:
+        FakeSessions.__init__(self)
+        FakeParameters.__init__(self, clock)
+
+
 class FakeAws:
     """An account. `calls` records every call; `before` holds what happens just before each call."""
 
     def __init__(self) -> None:
         self.clock = ManualClock()
-        self.autoscaling = FakeAutoScaling()
+        self.autoscaling = FakeAutoScaling(self.clock)
         self.cloudformation = FakeStacks()
         self.ec2 = FakeEc2()
         self.cloudwatch = FakeMetrics()
-        self.ssm = FakeSessions()
+        self.sns = FakeTopics()
+        self.ssm = FakeSystemsManager(self.clock)
         self.sqs = FakeQueues()
         self.calls: list[Call] = []
         self.faults: list[Fault] = []
@@ -73,6 +101,18 @@ class FakeAws:
         raised = refusal(error) if isinstance(error, str) else error
         self.faults.append(Fault(operation, raised, times, matches))
 
+    def lose_answers(
+        self,
+        operation: str,
+        error: Exception | None = None,
+        *,
+        times: int | None = None,
+        matches: Callable[[Parameters], bool] = lambda parameters: True,
+    ) -> None:
+        """Let the next `times` calls of an operation take effect and answer with an error, or all of them."""
+        lost = error or ReadTimeoutError(endpoint_url="https://aws")
+        self.faults.append(Fault(operation, lost, times, matches, takes_effect=True))
+
     def add_group(
         self,
         name: str,
@@ -89,11 +129,38 @@ class FakeAws:
         tags are on the group and on its members."""
         ids = list(members)
         group = FakeGroup(name, min_size, max_size, len(ids) if desired is None else desired, tags=dict(tags))
+        group.clock = self.clock
         self.autoscaling.groups[name] = group
         for instance_id in ids:
             group.members.append(FakeMember(instance_id, protected=protected))
             self.add_machine(instance_id, age=age, tags={"aws:autoscaling:groupName": name, **tags})
         return group
+
+    def add_hook(
+        self,
+        group_name: str,
+        name: str = "Drain",
+        *,
+        launching: bool = False,
+        heartbeat_seconds: int = 360,
+        default_result: str = "CONTINUE",
+    ) -> FakeHook:
+        transition = LAUNCHING if launching else TERMINATING
+        hook = FakeHook(name, transition, heartbeat_seconds, default_result)
+        self.autoscaling.groups[group_name].hooks.append(hook)
+        return hook
+
+    def add_parameter(self, name: str, value: str = "{}") -> FakeParameter:
+        return self.ssm.hold(name, value)
+
+    def bury(self, group_name: str) -> list[str]:
+        """Let hooks time out and those go that nothing holds up; their machines end. Return who went."""
+        group = self.autoscaling.groups[group_name]
+        group.time_out()
+        gone = group.bury()
+        for instance_id in gone:
+            self.ec2.machines[instance_id].state = "terminated"
+        return gone
 
     def add_machine(
         self, instance_id: str, *, age: timedelta = timedelta(days=1), tags: Mapping[str, str] = {}
@@ -120,8 +187,9 @@ class FakeAws:
         return [call.operation for call in self.calls]
 
     def changes(self) -> list[Call]:
-        """Return the calls that asked for a change, answered or not."""
-        return [call for call in self.calls if call.operation.startswith(_CHANGING)]
+        """Return the calls that asked for a change of the fleet, answered or not."""
+        changing = [call for call in self.calls if call.operation.startswith(_CHANGING)]
+        return [call for call in changing if call.operation != _REMEMBERING]
 
     def terminated(self) -> list[str]:
         """Return who is on the way out, by whatever way."""
@@ -139,6 +207,8 @@ class FakeAws:
             happen(call)
         for fault in self.faults:
             if fault.applies_to(call):
+                if fault.takes_effect:
+                    implementation(call.parameters)
                 raise fault.error
         return implementation(call.parameters)
 

@@ -45,6 +45,7 @@ class Rig:
     boot: str | Exception = "boot-1"
     marks: int | Exception | None = 0
     sessions: int | Exception | None = 0
+    traffic: int | Exception = 0
     news: News | Exception = field(default_factory=News)
     statsd: Exception | None = None
     doors: Exception | None = None
@@ -97,6 +98,7 @@ class Rig:
             send=self._send,
             now=lambda: self.now,
             since_boot=lambda: self.now - BOOTED,
+            count_traffic=lambda: _given(self.traffic),
         )
 
     def _read(self, expected: int | None) -> Answer:

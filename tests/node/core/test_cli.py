@@ -12,6 +12,7 @@ import pytest
 
 from constructs_lib.node import busy_command, composition, emit, names, readers, setup, status
 from constructs_lib.node.cli import main
+from constructs_lib.node.drain import composition as drain
 from constructs_lib.node.readings import Answer, Command, Device, NoReading, Output, Reading
 from constructs_lib.node.statsd import Metric
 
@@ -191,8 +192,8 @@ class TestBusy:
     def calls(self, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         calls: list[Any] = []
 
-        def run_busy(command: Sequence[str], name: str | None, directory: Path) -> int:
-            calls.append((list(command), name, directory))
+        def run_busy(command: Sequence[str], name: str | None, directory: Path, **options: Any) -> int:
+            calls.append((list(command), name, directory, options))
             return 130
 
         monkeypatch.setattr(busy_command, "run_busy", run_busy)
@@ -200,7 +201,13 @@ class TestBusy:
 
     def test_the_command_is_taken_as_it_is(self, calls: list[Any]) -> None:
         assert main(["busy", "--name", "train", "--", "python3", "--", "-c", "--name", "x"]) == 130
-        assert calls == [(["python3", "--", "-c", "--name", "x"], "train", Path(names.BUSY_DIRECTORY))]
+        options = {"drain": Path(names.DRAINING), "not_while_draining": False}
+        assert calls == [(["python3", "--", "-c", "--name", "x"], "train", Path(names.BUSY_DIRECTORY), options)]
+
+    def test_it_may_be_refused_on_an_instance_that_drains(self, calls: list[Any]) -> None:
+        assert main(["busy", "--not-while-draining", "--", "train", "--not-while-draining"]) == 130
+        assert calls[0][0] == ["train", "--not-while-draining"]
+        assert calls[0][3]["not_while_draining"] is True
 
     def test_there_must_be_one(self, calls: list[Any], capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["busy"]) == main(["busy", "--"]) == 2
@@ -224,6 +231,40 @@ class TestBusy:
     def test_it_belongs_to_busy_alone(self) -> None:
         with pytest.raises(SystemExit, match="2"):
             main(["status", "--", "sleep"])
+
+
+class TestDrain:
+    def test_the_settings_go_to_the_program(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        ran: list[Any] = []
+        monkeypatch.setattr(drain, "run", lambda settings, places: ran.append((settings.kind, places.root)))
+        assert main(["--root", str(root), "drain"]) == 0
+        assert ran == [("nvidia", root)]
+
+    def test_settings_that_ask_for_none_are_told(self, root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["--root", str(root), "drain"]) == 1
+        assert "the settings ask for no drain" in capsys.readouterr().err
+
+    def test_a_second_one_says_so(
+        self, root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        def run(settings: object, places: object) -> None:
+            raise composition.AlreadyRunning("another accelerated-node runs already")
+
+        monkeypatch.setattr(drain, "run", run)
+        assert main(["--root", str(root), "drain"]) == 1
+        assert capsys.readouterr().err == "accelerated-node: another accelerated-node runs already\n"
+
+    def test_a_worker_can_ask(self, root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["--root", str(root), "draining"]) == 1
+        assert capsys.readouterr().out == "not draining\n"
+        write(root, names.DRAINING, {"reason": "termination", "deadline": 1, "until": "2026-11-30T12:00:00Z"})
+        assert main(["--root", str(root), "draining"]) == 0
+        assert capsys.readouterr().out == "draining: termination, until 2026-11-30T12:00:00Z\n"
+
+    @pytest.mark.parametrize("document", [[], "x", None, {"reason": "termination"}])
+    def test_a_file_that_nobody_understands_is_a_drain(self, root: Path, document: object) -> None:
+        write(root, names.DRAINING, document)
+        assert main(["--root", str(root), "draining"]) == 0
 
 
 class TestEmit:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constructs_lib.node import instance_metadata
-from constructs_lib.node.instance_metadata import Identity, fetch_identity, parse_identity
+from constructs_lib.node.instance_metadata import Identity, Session, fetch_identity, parse_identity
 
 # The shape of "Instance identity documents", EC2 User Guide.
 DOCUMENT: dict[str, Any] = {
@@ -27,7 +27,7 @@ DOCUMENT: dict[str, Any] = {
     "region": "us-west-2",
     "version": "2017-09-30",
 }
-IDENTITY = Identity("i-1234567890abcdef0", "g6.xlarge", 1796040000.0)
+IDENTITY = Identity("i-1234567890abcdef0", "g6.xlarge", 1796040000.0, "us-west-2")
 
 
 @dataclass
@@ -112,7 +112,30 @@ def test_a_service_that_does_not_answer_is_an_os_error(answers: list[Answer | Ex
     assert service.open == 0
 
 
-@pytest.mark.parametrize("key", ["instanceId", "instanceType", "pendingTime"])
+def test_one_token_is_enough_for_several_questions() -> None:
+    service = Service([Answer(200, b"secret"), Answer(200, b"Terminated\n"), Answer(404, b"<html>"), Answer(200, b"x")])
+    session = Session(service)
+    assert [session.read("/a"), session.read("/b"), session.read("/c")] == ["Terminated", None, "x"]
+    assert [method for method, _, _ in service.requests] == ["PUT", "GET", "GET", "GET"]
+    assert service.open == 0
+
+
+@pytest.mark.parametrize("status", [401, 403, 429, 500, 503])
+def test_what_is_refused_is_not_what_is_not_there(status: int) -> None:
+    session = Session(Service([Answer(200, b"secret"), Answer(status, b"")]))
+    with pytest.raises(OSError, match=f"/a: status {status}"):
+        session.read("/a")
+
+
+def test_a_token_that_is_not_given_is_asked_for_again() -> None:
+    service = Service([Answer(404, b""), Answer(200, b"secret"), Answer(200, b"x")])
+    session = Session(service)
+    with pytest.raises(OSError, match="token: status 404"):
+        session.read("/a")
+    assert session.read("/a") == "x"
+
+
+@pytest.mark.parametrize("key", ["instanceId", "instanceType", "pendingTime", "region"])
 @pytest.mark.parametrize("value", [None, "", 5, [], {}])
 def test_a_document_without_what_is_needed_is_refused(key: str, value: object) -> None:
     with pytest.raises(ValueError, match=r"\S"):

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from constructs_lib.node.settings import MachineSetup, Settings, SettingsError, load_settings, parse_settings
+from constructs_lib.node.settings import Drain, MachineSetup, Settings, SettingsError, load_settings, parse_settings
 
 FULL: dict[str, Any] = {
     "kind": "nvidia",
@@ -26,6 +26,15 @@ FULL: dict[str, Any] = {
         "huge_pages": 512,
         "open_files": 1048576,
     },
+    "drain": {
+        "deadline_seconds": 600,
+        "namespace": "AcceleratedFleet",
+        "signal": "SIGUSR1",
+        "command": "finish",
+        "checkpoint_command": "save",
+        "drain_on_rebalance": True,
+    },
+    "network": True,
 }
 
 _JSON = st.recursive(
@@ -54,6 +63,8 @@ def test_everything_that_can_be_asked_for_is_read() -> None:
             huge_pages=512,
             open_files=1048576,
         ),
+        drain=Drain(600, "AcceleratedFleet", "SIGUSR1", "finish", "save", True),
+        network=True,
     )
 
 
@@ -101,6 +112,8 @@ def test_what_was_not_asked_for_is_left_alone() -> None:
         ("expected", {"g6.xlarge": 1.0}),
         ("expected", {"g6": 1}),
         ("setup", []),
+        ("drain", []),
+        ("network", 1),
         ("colour", "red"),
     ],
 )
@@ -131,6 +144,36 @@ def test_a_setting_that_cannot_be_used_is_named(key: str, value: object) -> None
 def test_a_setting_of_the_machine_that_cannot_be_used_is_named(key: str, value: object) -> None:
     with pytest.raises(SettingsError, match=rf"node\.json: setup\.{key}.* must "):
         parse({"kind": "nvidia", "setup": {key: value}})
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("deadline_seconds", 29),
+        ("deadline_seconds", 6_901),
+        ("deadline_seconds", 60.0),
+        ("deadline_seconds", True),
+        ("namespace", ""),
+        ("namespace", "a b"),
+        ("signal", "SIGKILL"),
+        ("signal", 15),
+        ("signal", []),
+        ("command", ""),
+        ("command", ["finish"]),
+        ("checkpoint_command", "a\0b"),
+        ("drain_on_rebalance", 1),
+        ("hook", "Drain"),
+    ],
+)
+def test_a_setting_of_the_drain_that_cannot_be_used_is_named(key: str, value: object) -> None:
+    with pytest.raises(SettingsError, match=rf"node\.json: drain\.{key}.* must "):
+        parse({"kind": "nvidia", "drain": {**FULL["drain"], key: value}})
+
+
+@pytest.mark.parametrize("key", ["deadline_seconds", "namespace"])
+def test_a_drain_without_what_it_needs_is_refused(key: str) -> None:
+    with pytest.raises(SettingsError, match=rf"drain\.{key} must be given"):
+        parse({"kind": "nvidia", "drain": {name: value for name, value in FULL["drain"].items() if name != key}})
 
 
 @pytest.mark.parametrize("literal", ["NaN", "Infinity", "-Infinity", "1e999"])
@@ -186,6 +229,17 @@ def test_any_setting_of_the_machine_is_understood_or_refused(key: str, value: ob
         return
     assert setup is not None
     assert set(setup.asked) <= {key}
+
+
+@given(key=st.sampled_from([*FULL["drain"]]), value=_JSON)
+def test_any_setting_of_the_drain_is_understood_or_refused(key: str, value: object) -> None:
+    try:
+        drain = parse({"kind": "nvidia", "drain": {**FULL["drain"], key: value}}).drain
+    except SettingsError:
+        return
+    assert drain is not None
+    assert 30 <= drain.deadline_seconds <= 6_900
+    assert drain.signal.startswith("SIG")
 
 
 @given(st.text())

@@ -264,3 +264,53 @@ os.kill = refuse
 
     assert done.returncode == 5
     assert "SIGUSR1 cannot be passed on" in done.stderr
+
+
+# --- while the instance drains -------------------------------------------------------------------------------------
+
+
+DRAINS = '{"reason": "termination", "deadline": 1800000000, "until": "2027-01-15T08:00:00Z"}'
+
+
+def _while_draining(directory: Path, drain: Path, refuse: bool, *command: str) -> subprocess.CompletedProcess[str]:
+    options = f"Path(sys.argv[1]), drain=Path({str(drain)!r}), not_while_draining={refuse})"
+    script = BUSY.replace("Path(sys.argv[1]))", options)
+    arguments = [sys.executable, "-c", script, str(directory), *command]
+    return subprocess.run(arguments, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+
+
+def test_case_65_work_that_comes_while_the_instance_drains_is_told_when_it_ends(
+    directory: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "draining").write_text(DRAINS)
+    done = _while_draining(directory, tmp_path / "draining", False, "sh", "-c", "exit 3")
+    assert done.returncode == 3
+    assert "this instance drains (termination, until 2027-01-15T08:00:00Z): the command runs" in done.stderr
+
+
+def test_case_65_work_that_would_rather_be_done_elsewhere_is_not_begun(directory: Path, tmp_path: Path) -> None:
+    (tmp_path / "draining").write_text(DRAINS)
+    done = _while_draining(directory, tmp_path / "draining", True, "touch", str(tmp_path / "done"))
+    assert done.returncode == 75
+    assert "'touch' is not run" in done.stderr
+    assert not (tmp_path / "done").exists()
+    assert list(directory.iterdir()) == []
+
+
+@pytest.mark.parametrize("refuse", [False, True])
+def test_nothing_is_said_while_the_instance_does_not_drain(directory: Path, tmp_path: Path, refuse: bool) -> None:
+    done = _while_draining(directory, tmp_path / "draining", refuse, "sh", "-c", "exit 4")
+    assert (done.returncode, done.stderr) == (4, "")
+
+
+def test_case_12_the_mark_is_there_before_the_drain_is_asked_for(directory: Path, tmp_path: Path) -> None:
+    """So either the drain sees the mark, or the command learns of the drain: the file is a pipe that tells when."""
+    drain = tmp_path / "draining"
+    os.mkfifo(drain)
+    options = f"Path(sys.argv[1]), drain=Path({str(drain)!r}), not_while_draining=True)"
+    with started("-c", BUSY.replace("Path(sys.argv[1]))", options), str(directory), "true") as busy:
+        with drain.open("w") as asked:
+            assert len(list(directory.iterdir())) == 1
+            asked.write(DRAINS)
+        busy.wait()
+    assert busy.returncode == 75

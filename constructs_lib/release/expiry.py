@@ -1,0 +1,196 @@
+"""A time to live for development stacks."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+import jsii
+from aws_cdk import Aspects, Aws, CfnResource, Duration, IAspect, Stack
+from aws_cdk import aws_autoscaling as autoscaling
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_sns as sns
+from aws_cdk import aws_ssm as ssm
+from aws_cdk.aws_cloudwatch_actions import SnsAction
+from constructs import Construct, IConstruct
+
+from constructs_lib.errors import ArgumentError
+from constructs_lib.handlers import HandlerFunction, ScheduleTrigger
+from constructs_lib.notifications import notifications_topic
+from constructs_lib.references import check_references
+from constructs_lib.telemetry import positive_alarm
+from constructs_lib.validation import complaint, instance_of
+
+EXPIRES_TAG = "accelerated-fleet:expires"
+"""A stack that carries this tag expires at the moment that its value names."""
+
+_HOUR = 3600
+_SHORTEST_LIFE = 2 * _HOUR
+_LONGEST_LIFE = 366 * 24 * _HOUR
+_SHORTEST_WARNING = _HOUR
+_DEFAULT_WARNING = 24 * _HOUR
+_RUN_SECONDS = 120
+
+
+class ExpiryStart(Enum):
+    """What a stack's time to live is counted from."""
+
+    CREATION = "creation"
+    """The stack's creation: it ends on a day that is known from the beginning."""
+
+    LAST_UPDATE = "last_update"
+    """The stack's last update: it ends when nobody has deployed to it for so long."""
+
+
+class StackExpiry(Construct):
+    """Deletes the stack that it is in when its time is over, and says so before.
+
+    For development stacks: an expiry asks nobody whether work is running. A function looks once an hour. People are
+    warned through the topic once a day from ``warn_before`` on, and nothing is deleted sooner than ``warn_before``
+    after the first warning, also when the expiry is added to a stack that is older than it allows, or is moved forward.
+
+    The stack's tag ``accelerated-fleet:expires`` names another moment, later or earlier: a date (``2026-12-24``, until
+    its end in UTC) or a time (``2026-12-24T18:00Z``). One that cannot be understood keeps the stack, and is told.
+
+    Never deleted, and told once a day: a stack with termination protection; one without a service role, since the
+    function may delete the stack but no resource in it (each stack that ``cdk deploy`` makes with the roles of ``cdk
+    bootstrap`` has one, and CloudFormation goes on with it after the function itself is gone); a nested stack. An
+    update that is in progress is waited for, and a deletion that failed is tried again at the next hour: the Auto
+    Scaling groups of the stack, and of the stacks nested in it, are made after this construct and deleted before it.
+    What else CloudFormation cannot delete (a bucket that is not empty) may outlast the function, and is left to a
+    person; so is what a resource's removal policy retains.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        after: Duration,
+        warn_before: Duration | None = None,
+        counted_from: ExpiryStart | None = None,
+        notifications: sns.ITopic | None = None,
+    ) -> None:
+        """
+        Args:
+            after: how long the stack lives. Whole hours, from 2 hours to 366 days.
+            warn_before: how long before its end people are warned. Whole hours, at least 1 and less than ``after``.
+                Default: a day, or half of ``after`` if that is shorter.
+            counted_from: Default: ``ExpiryStart.CREATION``.
+            notifications: topic for warnings, for what keeps an expired stack, and for a function that fails.
+                Default: a new topic without subscribers.
+
+        Raises:
+            ArgumentError: an argument is wrong, or the construct is in a nested stack.
+        """
+        super().__init__(scope, id)
+        path = self.node.path
+        check_references(path, notifications=notifications)
+        _refuse_nested(path, Stack.of(self))
+        life = _whole_hours(path, "after", after, _SHORTEST_LIFE, _LONGEST_LIFE)
+        warning = _warning_seconds(path, warn_before, life)
+        start = ExpiryStart.CREATION if counted_from is None else counted_from
+        instance_of(path, "counted_from", start, ExpiryStart, cure="write ExpiryStart.CREATION or LAST_UPDATE")
+        self.notifications = notifications_topic(self, "Notifications", notifications)
+        memory = ssm.CfnParameter(self, "Memory", type="String", value="{}")
+        handler = HandlerFunction(
+            self,
+            "Handler",
+            handler="stack_expiry",
+            description="Warns of the end of this stack, and deletes it when its time is over",
+            environment={
+                "STACK_ID": Aws.STACK_ID,
+                "EXPIRES_AFTER_SECONDS": str(life),
+                "WARN_BEFORE_SECONDS": str(warning),
+                "COUNTED_FROM": start.value,
+                "EXPIRES_TAG_KEY": EXPIRES_TAG,
+                "TOPIC_ARN": self.notifications.topic_arn,
+                "STATE_PARAMETER": memory.ref,
+            },
+            statements=_statements(Stack.of(self), memory, self.notifications),
+            wildcards={},
+            timeout_seconds=_RUN_SECONDS,
+            # The next hour repairs what failed, and a run that comes later than that would only be the next one.
+            max_event_age_seconds=_HOUR,
+        )
+        self.function: lambda_.Function = handler.function
+        ScheduleTrigger(self, "Hourly", function=self.function, minutes=_HOUR // 60)
+        positive_alarm(
+            self,
+            "FailingAlarm",
+            description="The stack may outlive its time: the expiry function fails, see its log.",
+            metric=self.function.metric_errors(period=Duration.hours(1), statistic="Sum"),
+            periods=2,
+            datapoints=2,
+            action=SnsAction(self.notifications),
+        )
+        Aspects.of(Stack.of(self)).add(_GroupsGoFirst(self))
+
+
+@jsii.implements(IAspect)
+class _GroupsGoFirst:
+    """Makes every Auto Scaling group of the stack depend on its expiry, wherever and whenever it is defined.
+
+    What depends on nothing goes first when a stack is deleted: without this, the hourly rule would be gone after the
+    first attempt, and a group that could not be deleted would bill for ever.
+    """
+
+    def __init__(self, expiry: StackExpiry) -> None:
+        self._expiry = expiry
+        self._stack = Stack.of(expiry).node.addr
+
+    def visit(self, node: IConstruct) -> None:
+        """Look at one construct, as the CDK asks."""
+        if isinstance(node, CfnResource) and node.cfn_resource_type == _GROUP and self._is_in_the_stack(node):
+            node.node.add_dependency(self._expiry)
+
+    def _is_in_the_stack(self, resource: CfnResource) -> bool:
+        """Whether it ends with the stack. One that merely has this stack as its scope does not."""
+        stack: Stack | None = Stack.of(resource)
+        while stack is not None and stack.node.addr != self._stack:
+            stack = stack.nested_stack_parent
+        return stack is not None
+
+
+_GROUP = autoscaling.CfnAutoScalingGroup.CFN_RESOURCE_TYPE_NAME
+
+
+def _refuse_nested(path: str, stack: Stack) -> None:
+    if stack.nested_stack_parent is None:
+        return
+    cure = "put it into the stack that contains this one: CloudFormation deletes a nested stack with its parent only"
+    raise ArgumentError(complaint(path, "scope", "not be in a nested stack", stack.node.path, cure))
+
+
+def _warning_seconds(path: str, given: Duration | None, life: int) -> int:
+    if given is None:
+        return min(_DEFAULT_WARNING, life // 2 // _HOUR * _HOUR)
+    return _whole_hours(path, "warn_before", given, _SHORTEST_WARNING, life - _HOUR)
+
+
+def _whole_hours(path: str, parameter: str, value: Duration, minimum: int, maximum: int) -> int:
+    instance_of(path, parameter, value, Duration, cure="write for example Duration.days(3)")
+    if value.is_unresolved():
+        rule = "be known at synth, since it is compared with other times"
+        raise ArgumentError(complaint(path, parameter, rule, "a token", "give a literal Duration"))
+    milliseconds = value.to_milliseconds()
+    if milliseconds % (1000 * _HOUR) or not minimum * 1000 <= milliseconds <= maximum * 1000:
+        rule = f"be whole hours from {minimum // _HOUR} to {maximum // _HOUR}"
+        cure = "the function looks once an hour"
+        raise ArgumentError(complaint(path, parameter, rule, value.to_human_string(), cure))
+    return int(milliseconds // 1000)
+
+
+def _statements(stack: Stack, memory: ssm.CfnParameter, topic: sns.ITopic) -> list[iam.PolicyStatement]:
+    parameter = stack.format_arn(service="ssm", resource="parameter", resource_name=memory.ref)
+    found = [
+        iam.PolicyStatement(
+            actions=["cloudformation:DeleteStack", "cloudformation:DescribeStacks"], resources=[Aws.STACK_ID]
+        ),
+        iam.PolicyStatement(actions=["ssm:GetParameter", "ssm:PutParameter"], resources=[parameter]),
+        iam.PolicyStatement(actions=["sns:Publish"], resources=[topic.topic_arn]),
+    ]
+    if isinstance(topic, sns.Topic) and topic.master_key is not None:
+        use = ["kms:Decrypt", "kms:GenerateDataKey"]
+        found.append(iam.PolicyStatement(actions=use, resources=[topic.master_key.key_arn]))
+    return found

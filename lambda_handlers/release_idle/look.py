@@ -1,0 +1,62 @@
+"""One look at the group: everything is read and decided on at one moment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from release_idle.decision import Decision, Facts, decide
+from release_idle.launches import silent_members
+from release_idle.measurement import span_to_read
+from release_idle.members import Member, Verdict
+from release_idle.survey import Surveyor
+from runtime.group import Group
+
+
+@dataclass(frozen=True, kw_only=True)
+class Earlier:
+    """What an earlier look, or an earlier pass, knows of members: who was asked to leave, and who need not be asked."""
+
+    asked_to_leave: Mapping[str, datetime] = field(default_factory=dict)
+    settled: Mapping[str, Verdict] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Look:
+    """What was decided at one moment, and on which members. `silent` are those that have never reported."""
+
+    at: datetime
+    group: Group
+    members: tuple[Member, ...]
+    decision: Decision
+    silent: frozenset[str]
+
+    @property
+    def chosen(self) -> list[str]:
+        """Who is to go, in order."""
+        return [release.instance_id for release in self.decision.plan.releases]
+
+
+def look_at(surveyor: Surveyor, group: Group, earlier: Earlier, only: Sequence[str] | None = None) -> Look:
+    """Read the members, or `only` some of them, and decide. The readings are not kept: they are large."""
+    survey = surveyor.survey(group, only)
+    facts = Facts(
+        now=survey.at,
+        min_size=group.min_size,
+        desired=group.desired_capacity,
+        members=survey.members,
+        readings=survey.readings,
+        backlog=surveyor.backlog(),
+        suspended_processes=group.suspended_processes,
+        asked_to_leave=earlier.asked_to_leave,
+        settled=earlier.settled,
+    )
+    policy = surveyor.settings.policy
+    decision = decide(facts, policy)
+    # The first signal tells who never reported; others may be those of the machine around a dead accelerator.
+    first = policy.signals[0]
+    read = {each: {first.name: of[first.name]} for each, of in survey.readings.items() if first.name in of}
+    read_from = span_to_read(first, policy.window(survey.at), survey.at).start
+    silent = silent_members(survey.members, decision.verdicts, read, read_from=read_from)
+    return Look(at=survey.at, group=group, members=survey.members, decision=decision, silent=silent)

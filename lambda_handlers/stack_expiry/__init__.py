@@ -1,0 +1,1 @@
+"""Ends a development stack when its time is over."""

@@ -1,0 +1,1 @@
+"""Random worlds: groups whose true state is known, an AWS that fails in every way it can, and what must hold anyway."""
