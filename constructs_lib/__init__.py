@@ -9,6 +9,7 @@ from constructs_lib.fleet import (
     FleetStorage,
     MachineSetup,
     OperatingSystem,
+    OrphanSweep,
     Purchase,
 )
 from constructs_lib.release import (
@@ -21,7 +22,6 @@ from constructs_lib.release import (
     KeepWarm,
     StackExpiry,
 )
-from constructs_lib.release.orphans import OrphanSweep
 from constructs_lib.scaling import Demand, FleetSchedule, Hours, QueueDemand, WakeUp, Weekday
 from constructs_lib.telemetry import FleetLogs, Telemetry
 

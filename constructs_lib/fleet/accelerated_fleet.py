@@ -168,7 +168,13 @@ class AcceleratedFleet(MetricMethods, Construct):
         self._release = self._build_release()
         self._wake = self._build_wake()
         self._build_watch()
-        self._cleanup = FleetCleanup(self, "Cleanup", auto_scaling_group=self._group, fleet_tag_value=self._tag_value)
+        self._cleanup = FleetCleanup(
+            self,
+            "Cleanup",
+            auto_scaling_group=self._group,
+            fleet_tag_value=self._tag_value,
+            network=subnets.internet_connectivity_established,
+        )
         self._schedule = self._build_schedule()
         self.node.default_child = self._group.node.default_child
         advise(self, settings, vpc=vpc, subnets=subnets)

@@ -96,7 +96,7 @@ class Acting:
         if group is None or group.being_deleted:
             self._spare(first.chosen, "the group could not be read again, or is going")
             return ()
-        untouched = self._release(first, self._take_back_unfilled(group), lease)
+        untouched = self._release(first, self._take_back_unfilled(group, lease), lease)
         self._act_on_launches(review, lease)
         return untouched
 
@@ -205,7 +205,7 @@ class Acting:
             for each in overdue(members, since, policy, after_seconds=after, now=now)
         ]
 
-    def _take_back_unfilled(self, group: Group) -> Group:
+    def _take_back_unfilled(self, group: Group, lease: Lease) -> Group:
         """Lower a desired capacity that AWS could not fill, and that no work needs any more, to what is there.
 
         Returns the group as it then is. Otherwise each release would be followed, once there is capacity, by an
@@ -216,7 +216,7 @@ class Acting:
         if target is None:
             return group
         act = partial(set_desired_capacity, self.surveyor.clients.autoscaling, group.name, target)
-        if not self._change("SetDesiredCapacity", act, self.surveyor.patience):
+        if not self._change("SetDesiredCapacity", act, self.surveyor.patience.until(lease.acts_until)):
             return group
         self.report.desired_lowered_to = target
         active = sum(member.capacity for member in group.members if is_active(member.lifecycle_state))

@@ -44,6 +44,7 @@ class Facts:
 
     now: datetime
     min_size: int
+    max_size: int
     desired: int
     members: tuple[Member, ...]
     readings: Mapping[str, Mapping[str, Reading]]
@@ -242,7 +243,8 @@ def _limits(facts: Facts, verdicts: Mapping[str, Verdict], policy: IdlePolicy) -
         demand=None if backlog is None else backlog.needed_capacity(policy.messages_per_instance),
         at_work=members_at_work(facts.members, verdicts),
         most_releases=share if policy.max_releases is None else min(share, policy.max_releases),
-        warm=policy.warm_capacity(facts.now),
+        # A fleet that is paused has a maximum of 0: nothing stays warm in it.
+        warm=min(policy.warm_capacity(facts.now), facts.max_size),
         # Without launches there is no replacement: the capacity would fall.
         replaces=policy.at_minimum is AtMinimum.REPLACE and LAUNCH not in facts.suspended_processes,
     )

@@ -249,8 +249,8 @@ def _was_good(
     if launch.instance_id is None or launch.status in _FAILED or launch.instance_id in never_known:
         return False
     if end is not None:
-        lived = end.started_at - launch.started_at
-        return lived > policy.ready_within and not _HEALTH_CHECK.search(end.cause)
+        # However it ended: passes have looked at it meanwhile, and none of them has found that it never reported.
+        return end.started_at - launch.started_at > policy.ready_within
     verdict = verdicts.get(launch.instance_id)
     known = verdict is not None and verdict.state in (State.BUSY, State.IDLE, State.HELD)
     return known and now - launch.started_at >= policy.warm_up

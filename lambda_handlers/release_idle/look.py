@@ -44,6 +44,7 @@ def look_at(surveyor: Surveyor, group: Group, earlier: Earlier, only: Sequence[s
     facts = Facts(
         now=survey.at,
         min_size=group.min_size,
+        max_size=group.max_size,
         desired=group.desired_capacity,
         members=survey.members,
         readings=survey.readings,

@@ -77,7 +77,7 @@ def without_rollups(template: Mapping[str, Any]) -> Body:
     """Return the template with an agent that publishes series of their own alone."""
     body = copy.deepcopy(dict(template))
     for resource in body["Resources"].values():
-        if resource["Type"] == "AWS::SSM::Parameter":
+        if resource["Type"] == "AWS::SSM::Parameter" and '"metrics_collected"' in resource["Properties"]["Value"]:
             configuration = json.loads(resource["Properties"]["Value"])
             del configuration["metrics"]["aggregation_dimensions"]
             resource["Properties"]["Value"] = json.dumps(configuration)

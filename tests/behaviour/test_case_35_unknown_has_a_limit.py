@@ -18,12 +18,11 @@ _LIMIT = 2
 
 
 def _template(max_unknown: int | None, **fleet: Any) -> dict[str, Any]:
-    limit = None if max_unknown is None else Duration.hours(max_unknown)
-    return fleet_template(
-        instance_types=["g5.12xlarge"],
-        idle=IdlePolicy(window=Duration.minutes(15), max_unknown=limit, at_minimum=AtMinimum.REPLACE),
-        **fleet,
-    )
+    window = Duration.minutes(15)
+    idle = IdlePolicy(window=window)
+    if max_unknown is not None:
+        idle = IdlePolicy(window=window, max_unknown=Duration.hours(max_unknown), at_minimum=AtMinimum.REPLACE)
+    return fleet_template(instance_types=["g5.12xlarge"], idle=idle, **fleet)
 
 
 def _never_told(_instance: Instance, _now: int) -> Load:

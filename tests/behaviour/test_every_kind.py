@@ -32,7 +32,7 @@ class _Kind(NamedTuple):
     def load(self, *busy: int, working: bool | None = None) -> Load:
         """Return a load under which the accelerators of these numbers are used."""
         uses = [self.busy if index in busy else 0.0 for index in range(self.accelerators)]
-        return Load(accelerators=uses, cpu=3.0, working=working)
+        return Load(accelerators=uses, cpu=1.0, working=working)
 
 
 _KINDS = {

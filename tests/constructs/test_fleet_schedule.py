@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from aws_cdk import aws_iam as iam
 from aws_cdk.assertions import Template
-from fleet_schedule.settings import read_settings
 
 from constructs_lib import ArgumentError, FleetSchedule, Hours, WakeUp
+from fleet_schedule.settings import read_settings
 from tests.constructs.reading import plain, properties, resources
 from tests.constructs.scenarios import template
 from tests.support.stacks import fleet, fleet_template, stack

@@ -17,7 +17,7 @@ from cfnlint import api  # type: ignore[import-untyped]
 
 from constructs_lib.catalog import instance_prices, known_types, leftover_prices
 from constructs_lib.errors import ArgumentError
-from constructs_lib.release.orphans import ORPHAN_TAG, ORPHAN_USD_PER_MONTH, ORPHANS_FOUND, OrphanSweep
+from constructs_lib.fleet.orphans import ORPHAN_TAG, ORPHAN_USD_PER_MONTH, ORPHANS_FOUND, OrphanSweep
 from orphan_sweep import report
 from orphan_sweep.settings import read_settings
 from tests.constructs.reading import as_list, plain, properties, resources, role_statements

@@ -67,6 +67,7 @@ def facts(*members: Member, readings: Mapping[str, Reading] = {}, **more: Any) -
     known: dict[str, Any] = {
         "now": NOW,
         "min_size": 0,
+        "max_size": 100,
         "desired": len(members),
         "members": members,
         "readings": {each.instance_id: {"gpu": readings.get(each.instance_id, IDLE)} for each in members},
@@ -111,6 +112,13 @@ def test_case_74_what_is_kept_warm_stays_and_the_rest_goes() -> None:
     assert released(decision) == ["i-0", "i-1"]
     assert decision.plan.floor == 2
     assert decision.plan.spared["i-2"] == "2 are kept warm at this hour, 2 are there"
+
+
+def test_case_74_nothing_stays_warm_in_a_fleet_that_is_paused() -> None:
+    """It may have nobody at all, and what is there goes as surplus."""
+    warm = (KeepWarm(instances=2, hours=hours("00:00", "24:00")),)
+    paused = facts(member("i-1"), member("i-2"), desired=0, max_size=0)
+    assert released(decide(paused, replace(POLICY, warm=warm))) == ["i-1", "i-2"]
 
 
 def test_outside_its_hours_nothing_is_kept_warm() -> None:

@@ -52,6 +52,9 @@ TESTS = (
 )
 """Without the random worlds: they would kill some more, in a hundred times the time."""
 
+SLOW = ("thousand", "twelve_hundred", "any_order", "without_the_number_of_the_version")
+"""Tests of scale and of every order of calls take seconds each, and what they would kill, quicker ones kill."""
+
 _FOUND_OUT = ("killed", "timeout", "segfault", "suspicious")
 """A mutant that loops for ever or ends the process is found out as well as one that a test names."""
 
@@ -59,7 +62,9 @@ _SETTINGS = """\
 [tool.mutmut]
 source_paths = ["src"]
 only_mutate = [{only}]
-pytest_add_cli_args = ["-p", "no:cacheprovider", "--import-mode=importlib", "--disable-socket", "--allow-unix-socket"]
+pytest_add_cli_args = [
+  "-p", "no:cacheprovider", "--import-mode=importlib", "--disable-socket", "--allow-unix-socket", "-k", "{skipped}",
+]
 pytest_add_cli_args_test_selection = [{tests}]
 # A line written to the log for people may say anything.
 do_not_mutate_patterns = ['\\.log\\.(info|warning|error)\\(']
@@ -100,6 +105,7 @@ def prepare(modules: Sequence[str]) -> None:
     settings = _SETTINGS.format(
         only=", ".join(f'"src/release_idle/{module}.py"' for module in modules),
         tests=", ".join(f'"{test}"' for test in tests),
+        skipped=" and ".join(f"not {name}" for name in SLOW),
     )
     (PLACE / "pyproject.toml").write_text(settings)
 

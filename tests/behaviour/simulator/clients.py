@@ -95,14 +95,20 @@ class Account:
 
     def autoscaling_describe_lifecycle_hooks(self, request: Answer) -> Answer:
         named = self.group.hooks.items()
-        return {"LifecycleHooks": [{"LifecycleHookName": name, "HeartbeatTimeout": each} for name, each in named]}
+        kind = "autoscaling:EC2_INSTANCE_TERMINATING"
+        hooks = [
+            {"LifecycleHookName": name, "LifecycleTransition": kind, "HeartbeatTimeout": each} for name, each in named
+        ]
+        return {"LifecycleHooks": hooks}
 
     def autoscaling_delete_lifecycle_hook(self, request: Answer) -> Answer:
         self.group.delete_hook(request["LifecycleHookName"])
         return {}
 
-    def autoscaling_describe_instance_refreshes(self, request: Answer) -> Answer:
-        return {"InstanceRefreshes": []}
+    def autoscaling_cancel_instance_refresh(self, request: Answer) -> Answer:
+        name = "CancelInstanceRefresh"
+        error = {"Code": "ActiveInstanceRefreshNotFound", "Message": "No in progress or pending Instance Refresh found"}
+        raise ClientError({"Error": error, "ResponseMetadata": {"HTTPStatusCode": 400}}, name)
 
     def autoscaling_describe_scaling_activities(self, request: Answer) -> Answer:
         newest_first = self.group.activities[::-1][: request.get("MaxRecords", 100)]

@@ -15,7 +15,7 @@ from constructs import Construct
 
 from constructs_lib.catalog import instance_prices, leftover_prices
 from constructs_lib.errors import ArgumentError
-from constructs_lib.fleet import AcceleratedFleet
+from constructs_lib.fleet.accelerated_fleet import AcceleratedFleet
 from constructs_lib.handlers import HandlerFunction, ScheduleTrigger
 from constructs_lib.notifications import notifications_topic
 from constructs_lib.references import check_references
