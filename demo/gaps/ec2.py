@@ -12,12 +12,17 @@ from demo.gaps import capacity, volumes
 Parameters = dict[str, Any]
 Response = tuple[int, dict[str, str], bytes]
 
-_INSTANCE_FILTERS = frozenset({"instance-state-name", "instance-type", "image-id", "tag-key", "tag-value"})
+_INSTANCE_FILTERS = frozenset(
+    {"instance-id", "instance-state-name", "instance-type", "image-id", "tag-key", "tag-value"}
+)
 _VOLUME_FILTERS = frozenset({"volume-id", "status", "attachment.instance-id", "tag-key", "tag-value"})
+
+_matches_others = ec2._matches_filters
 
 
 def apply() -> None:
     """Register the calls of this module with the emulator."""
+    ec2._matches_filters = _matches
     calls = ec2._ACTION_MAP
     calls["DescribeInstances"] = _with_known_filters(calls["DescribeInstances"], _INSTANCE_FILTERS)
     calls["DescribeVolumes"] = _with_known_filters(calls["DescribeVolumes"], _VOLUME_FILTERS)
@@ -39,6 +44,12 @@ def _with_known_filters(
         return describe(parameters)
 
     return answer
+
+
+def _matches(instance: dict[str, Any], filters: dict[str, list[str]]) -> bool:
+    """The emulator's own filters, and the one by id, which it lacks."""
+    wanted = filters.get("instance-id")
+    return bool(_matches_others(instance, filters)) and (wanted is None or instance["InstanceId"] in wanted)
 
 
 def _terminate_instances(parameters: Parameters) -> Response:
