@@ -1,0 +1,178 @@
+"""What only a changed function would do: found by changing the deciding and acting modules in one place at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from release_idle.launch_trouble import FailureCause, classify_failure, suspended_by_aws_message
+from release_idle.launches import LaunchReview
+from release_idle.measurement import Busy, Idle, Point, Series, Signal, Unknown, examine, window_before
+from release_idle.members import Member, State, Verdict, is_coming
+from release_idle.planning import Candidate, CapacityLimits, Cause, plan_release
+from release_idle.release_pass import PassIncomplete
+from release_idle.state import LaunchMemory, PassState, StateStore
+from tests.handlers.driving import GROUP, QUEUE_ENVIRONMENT, Release, idle_fleet
+from tests.handlers.fake_aws import START, Call, FakeAws
+
+# ---- planning
+
+
+def plan(members: Sequence[Member], limits: CapacityLimits) -> list[str]:
+    idle = Verdict(state=State.IDLE, reason="idle")
+    candidates = [Candidate(member=member, cause=Cause.IDLE, reason="idle") for member in members]
+    verdicts = {member.instance_id: idle for member in members}
+    return [each.instance_id for each in plan_release(members, verdicts, candidates, limits).releases]
+
+
+def member(instance_id: str, lifecycle_state: str = "InService") -> Member:
+    return Member(
+        instance_id=instance_id,
+        lifecycle_state=lifecycle_state,
+        protected=True,
+        capacity=1,
+        machine=None,
+        in_session=False,
+    )
+
+
+def test_each_release_brings_the_desired_capacity_nearer_to_what_work_needs() -> None:
+    limits = CapacityLimits(min_size=0, desired=3, messages=2, demand=2, at_work=2, most_releases=10)
+    assert plan([member("i-1"), member("i-2"), member("i-3")], limits) == ["i-1"]
+
+
+@pytest.mark.parametrize("state", ["ReplacingRootVolume", "ReplacingRootVolume:Wait", "RootVolumeReplaced"])
+def test_an_instance_whose_root_volume_is_replaced_comes_back(state: str) -> None:
+    assert is_coming(state)
+
+
+# ---- what the second look asks for
+
+
+def test_the_second_look_asks_only_of_those_that_are_to_go(aws: FakeAws) -> None:
+    idle_fleet(aws, "i-1", "i-2", "i-3", busy=("i-1", "i-2"))
+    Release(aws).run()
+    asked = [len(call.parameters["MetricDataQueries"]) for call in aws.calls if call.operation == "GetMetricData"]
+    assert asked == [3, 1]
+
+
+def test_without_launches_nobody_past_a_limit_is_replaced(aws: FakeAws) -> None:
+    idle_fleet(aws, "i-1", busy=("i-1",), min_size=1, age=timedelta(days=3))
+    aws.autoscaling.groups[GROUP].suspended = ["Launch"]
+    old = {"MAX_LIFE_SECONDS": "172800", "AT_MINIMUM": "replace"}
+    assert Release(aws, old).run()["released"] == []
+
+
+def test_the_group_that_cannot_be_read_again_is_why_they_stay(aws: FakeAws) -> None:
+    idle_fleet(aws, "i-1")
+    seen = 0
+
+    def deleted(call: Call) -> None:
+        nonlocal seen
+        seen += call.operation == "DescribeAutoScalingGroups"
+        if seen == 2:
+            aws.autoscaling.groups[GROUP].status = "Delete in progress"
+
+    aws.before.append(deleted)
+    kept = Release(aws).run()["kept"]
+    assert "the group could not be read again, or is going" in kept[0]["reason"]
+
+
+# ---- the lease and the record
+
+
+def test_a_lease_that_ended_is_named_as_the_reason(aws: FakeAws, monkeypatch: pytest.MonkeyPatch) -> None:
+    idle_fleet(aws, "i-1")
+    monkeypatch.setattr("release_idle.state.Lease.record", lambda self, ids, now: False)
+    with pytest.raises(PassIncomplete, match="recording who is asked to leave: the lease has ended"):
+        Release(aws).run()
+    assert aws.terminated() == []
+
+
+def test_launches_that_were_stopped_are_counted_while_the_history_cannot_be_read(
+    aws: FakeAws, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    idle_fleet(aws, "i-1", desired=2, busy=("i-1",))
+    stopped = PassState(version=1, launches=LaunchMemory(stopped_at=START - timedelta(days=1)))
+    monkeypatch.setattr(StateStore, "read", lambda self: stopped)
+    monkeypatch.setattr(
+        "release_idle.launch_watch.review_launches", lambda *args, **named: (_ for _ in ()).throw(KeyError("StartTime"))
+    )
+    watch = {"MAX_FAILED_LAUNCHES": "3", "TOPIC_ARN": "arn:aws:sns:eu-west-1:123456789012:fleet"}
+    release = Release(aws, watch)
+    with pytest.raises(PassIncomplete, match="reading what became of launches: the answer lacks 'StartTime'"):
+        release.run()
+    assert release.lines.metrics()[0]["LaunchesStopped"] == 1
+
+
+@pytest.mark.parametrize("retained", [(), ("i-1",)])
+def test_the_history_is_asked_only_for_retained_ones_that_may_be_ended(aws: FakeAws, retained: tuple[str, ...]) -> None:
+    idle_fleet(aws, "i-1", "i-2")
+    for each in aws.autoscaling.groups[GROUP].members:
+        if each.instance_id in retained:
+            each.lifecycle_state = "Terminating:Retained"
+    Release(aws, {} if retained else {"RETAINED_AFTER_SECONDS": "600"}).run()
+    assert "DescribeScalingActivities" not in aws.operations()
+
+
+def test_the_desired_capacity_taken_back_is_the_one_that_releases_start_from(aws: FakeAws) -> None:
+    idle_fleet(aws, "i-1", "i-2", desired=5)
+    aws.autoscaling.groups[GROUP].suspended = ["Launch"]
+    aws.sqs.hold(visible=0)
+    summary = Release(aws, QUEUE_ENVIRONMENT).run()
+    assert (summary["desired_lowered_to"], summary["released"]) == (2, ["i-1", "i-2"])
+    assert aws.autoscaling.groups[GROUP].desired == 0
+
+
+# ---- launches
+
+
+def test_a_cause_is_recognised_in_whatever_letters_aws_writes_it() -> None:
+    assert classify_failure("VCPULIMITEXCEEDED") is FailureCause.QUOTA
+
+
+def test_a_suspension_by_aws_says_which_group_and_how_to_resume_it() -> None:
+    message = suspended_by_aws_message("train", "the group has failed to launch")
+    assert message.subject == "AWS suspended launching: train"
+    assert message.text.splitlines()[-1] == (
+        "aws autoscaling resume-processes --auto-scaling-group-name 'train' --scaling-processes Launch"
+    )
+
+
+@pytest.mark.parametrize("review", [LaunchReview(memory=LaunchMemory(), suspend=True)])
+def test_a_stop_without_a_message_is_still_something_to_do(review: LaunchReview) -> None:
+    assert review.changes(LaunchMemory())
+    assert not replace(review, suspend=False).changes(LaunchMemory())
+
+
+# ---- idle time
+
+IDLE_SECONDS = Signal(name="idle", metric="idle_seconds", statistic="Minimum", idle_below=1, means="idle_time")
+WINDOW = window_before(START, window_seconds=900, period_seconds=60)
+
+
+def idle_time(*values: float, newest_minutes_ago: int = 3) -> Idle | Busy | Unknown:
+    """Return what a series of these values, a minute apart, says."""
+    last = START - timedelta(minutes=newest_minutes_ago)
+    points = tuple(Point(last - timedelta(minutes=back), value) for back, value in enumerate(reversed(values)))
+    return examine(IDLE_SECONDS, Series(points, 60), WINDOW, expected_from=START - timedelta(days=1), now=START)
+
+
+def test_idle_time_says_why_it_is_unknown_or_busy() -> None:
+    nothing, ended, nonsense, busy = idle_time(), idle_time(900, newest_minutes_ago=9), idle_time(-1), idle_time(60)
+    assert isinstance(nothing, Unknown)
+    assert nothing.reason.startswith("idle (idle_seconds Minimum) has no data from 2026-11-30T11:43Z")
+    assert isinstance(ended, Unknown)
+    assert ended.reason == "idle (idle_seconds Minimum) has had no data since 2026-11-30T11:52Z"
+    assert isinstance(nonsense, Unknown)
+    assert nonsense.reason == "idle (idle_seconds Minimum) holds -1.0 at 2026-11-30T11:57Z"
+    assert isinstance(busy, Busy)
+    assert busy.reason == "idle (idle_seconds Minimum) was 60 s at 2026-11-30T11:57Z, the window is 900 s"
+
+
+def test_idle_time_heeds_a_point_at_the_very_end_of_the_window() -> None:
+    settled_idle_then_work = idle_time(5000, 0, newest_minutes_ago=2)
+    assert isinstance(settled_idle_then_work, Busy)
