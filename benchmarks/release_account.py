@@ -82,13 +82,15 @@ class Account:
     def _xml(self, asked: Mapping[str, str]) -> bytes:
         operation = asked["Action"]
         self.calls[operation] += 1
-        inner = {
-            "DescribeAutoScalingGroups": self._groups,
-            "DescribeInstances": lambda: self._described(asked),
-            "DescribeScalingActivities": lambda: "<Activities/>",
-        }[operation]()
-        if operation == "DescribeInstances":
-            return f"<{operation}Response>{inner}</{operation}Response>".encode()
+        match operation:
+            case "DescribeInstances":
+                return f"<{operation}Response>{self._described(asked)}</{operation}Response>".encode()
+            case "DescribeAutoScalingGroups":
+                inner = self._groups()
+            case "DescribeScalingActivities":
+                inner = "<Activities/>"
+            case _:
+                raise NotImplementedError(operation)
         return f"<{operation}Response><{operation}Result>{inner}</{operation}Result></{operation}Response>".encode()
 
     def _groups(self) -> str:

@@ -32,7 +32,8 @@ class Drain:
     An instance that is to be terminated by its group first says so (``accelerated-node draining`` succeeds on it, so
     that a worker takes no more jobs), runs ``checkpoint_command``, signals whoever holds a busy mark, runs ``command``,
     and waits until no mark is held and no accelerator is in use. Then the termination goes on. With nothing to do that
-    takes seconds; at the deadline it goes on in any case, as a termination can be delayed and not refused. A Spot
+    takes until the next reading, a minute at most unless ``Telemetry(resolution=...)`` says otherwise; at the deadline
+    it goes on in any case, as a termination can be delayed and not refused. A Spot
     interruption takes the same road within its two minutes. A command may be run again if the machine restarts
     meanwhile. Both run in bash as root; the environment tells ``ACCELERATED_DRAIN_REASON`` (``termination``,
     ``interruption`` or ``rebalance``) and ``ACCELERATED_DRAIN_SECONDS_LEFT``, and whatever of them runs at the deadline
@@ -122,3 +123,8 @@ def _check_command(parameter: str, value: object) -> None:
     if "\0" in command:
         rule = "be a text without a zero byte"
         raise ArgumentError(complaint(_WHERE, parameter, rule, command, "remove it: no program can be given one"))
+    try:
+        command.encode()
+    except UnicodeEncodeError as error:
+        cure = "write it anew: half of a surrogate pair, or a byte that was read as text, cannot be passed on"
+        raise ArgumentError(complaint(_WHERE, parameter, "be a text in Unicode", command, cure)) from error

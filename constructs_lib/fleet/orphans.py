@@ -90,7 +90,8 @@ class OrphanSweep(Construct):
         _check_stack(self, fleet)
         self._fleet = fleet
         topic = fleet.notifications if notifications is None else notifications_topic(self, "Topic", notifications)
-        wait = _seconds(path, "min_age", min_age or Duration.hours(24), _SHORTEST_AGE_SECONDS, _LONGEST_AGE_SECONDS)
+        given = Duration.hours(24) if min_age is None else min_age
+        wait = _seconds(path, "min_age", given, _SHORTEST_AGE_SECONDS, _LONGEST_AGE_SECONDS)
         snapshot_age = None
         if snapshots_older_than is not None:
             most = _LONGEST_SNAPSHOT_AGE_SECONDS
@@ -298,11 +299,13 @@ def _let_publish(handler: HandlerFunction, topic: sns.ITopic) -> None:
 def _seconds(where: str, parameter: str, value: object, least: int, most: int) -> int:
     cure = "write for example Duration.days(2)"
     duration = instance_of(where, parameter, value, Duration, cure=cure)
-    seconds = int(duration.to_seconds())
-    if not least <= seconds <= most:
-        rule = f"be at least {least // 3600} hours and at most {most // _DAY_SECONDS} days"
-        raise ArgumentError(complaint(where, parameter, rule, f"{seconds} seconds", cure))
-    return seconds
+    if duration.is_unresolved():
+        raise ArgumentError(complaint(where, parameter, "be known at synth", "a token", "give a literal Duration"))
+    milliseconds = duration.to_milliseconds()
+    if milliseconds % 1000 or not least * 1000 <= milliseconds <= most * 1000:
+        rule = f"be whole seconds from {least // 3600} hours to {most // _DAY_SECONDS} days"
+        raise ArgumentError(complaint(where, parameter, rule, duration.to_human_string(), cure))
+    return int(milliseconds // 1000)
 
 
 def _compact(prices: Mapping[str, float]) -> str:

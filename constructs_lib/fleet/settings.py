@@ -90,6 +90,7 @@ class FleetSettings:
         policy = _settled(where, "idle", idle, IdlePolicy, IdlePolicy())
         policy.threshold(kind, where=where)
         policy.check_figures(kind, types, measured.measurements_of(kind, types, where=where), where=where)
+        policy.check_memory(types, where=where)
         policy.check_capacity(largest, where=where)
         if schedule is not None:
             _check_schedule(where, schedule, policy)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from . import names, status
 from .application import TYPES
-from .draining import NOT_NOW, said
+from .draining import NOT_NOW, announced, described, said
 from .files import read_text
 from .places import Places
 from .readings import Reading
@@ -76,7 +76,7 @@ def _parser() -> argparse.ArgumentParser:
     add("run", _run, "publish until stopped; the service does this")
     add("drain", _drain, "watch for the instance's end and let its work end before; the service does this")
     statuses = "exit with 1 if something fails, with 3 if nothing has been read yet or the last reading is old"
-    shown = add("status", _status, f"show the last reading; {statuses}")
+    shown = add("status", _status, f"show the last reading, and whether the instance drains; {statuses}")
     shown.add_argument("--json", action="store_true", help="as one JSON object")
     add("draining", _draining, "say whether the instance drains; exit with 0 while it does, else with 1")
     read = add("read", _read, "read the accelerators now; exit with 1 if that gives nothing")
@@ -134,12 +134,15 @@ def _draining(chosen: argparse.Namespace) -> int:
 
 
 def _status(chosen: argparse.Namespace) -> int:
+    drain = announced(_places(chosen).file(names.DRAINING))
+    if drain is not None and not chosen.json:
+        _show([f"draining: {described(drain)}"])
     path = _places(chosen).file(names.STATUS_FILE)
     text = read_text(path)
     if text is None:
         print(f"accelerated-node: there is no {path}: no program has read anything yet", file=sys.stderr)
         return NOT_RUNNING
-    last = status.at(status.parse(text), time.time())
+    last = {**status.at(status.parse(text), time.time()), "drain": drain}
     _show([json.dumps(last)] if chosen.json else status.describe(last))
     if last["stale"]:
         return NOT_RUNNING

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 from aws_cdk import Duration
@@ -48,13 +49,14 @@ def idle_alarm(
     period, count = alarm_periods(policy.window_seconds)
     every = Duration.seconds(period)
     busiest, threshold = _busiest(watched, metrics, policy, every)
-    busy = max(100.0, threshold)
+    # Written out: of a rounded figure, or one with an exponent, nobody knows that it is above the threshold.
+    busy = math.ceil(max(100.0, threshold))
     return _trigger(
         scope,
         id,
-        expression=f"IF(in_service < 1, {busy:g}, busiest)",
+        expression=f"IF(in_service < 1, {busy}, busiest)",
         using_metrics={"in_service": _in_service(metrics, every), "busiest": busiest},
-        label=f"use of the busiest accelerator, {busy:g} while the group is empty",
+        label=f"use of the busiest accelerator, {busy} while the group is empty",
         every=every,
         operator=cloudwatch.ComparisonOperator.LESS_THAN_THRESHOLD,
         threshold=threshold,

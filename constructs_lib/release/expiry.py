@@ -78,7 +78,7 @@ class StackExpiry(Construct):
                 Default: a day, or half of ``after`` if that is shorter.
             counted_from: Default: ``ExpiryStart.CREATION``.
             notifications: topic for warnings, for what keeps an expired stack, and for a function that fails.
-                Default: a new topic without subscribers.
+                Not one of a stack nested in this one. Default: a new topic without subscribers.
 
         Raises:
             ArgumentError: an argument is wrong, or the construct is in a nested stack.
@@ -87,6 +87,7 @@ class StackExpiry(Construct):
         path = self.node.path
         check_references(path, notifications=notifications)
         _refuse_nested(path, Stack.of(self))
+        _refuse_topic_of_nested(path, Stack.of(self), notifications)
         life = _whole_hours(path, "after", after, _SHORTEST_LIFE, _LONGEST_LIFE)
         warning = _warning_seconds(path, warn_before, life)
         start = ExpiryStart.CREATION if counted_from is None else counted_from
@@ -160,6 +161,17 @@ def _refuse_nested(path: str, stack: Stack) -> None:
         return
     cure = "put it into the stack that contains this one: CloudFormation deletes a nested stack with its parent only"
     raise ArgumentError(complaint(path, "scope", "not be in a nested stack", stack.node.path, cure))
+
+
+def _refuse_topic_of_nested(path: str, stack: Stack, topic: sns.ITopic | None) -> None:
+    """A stack with a group goes before its expiry, so nothing of the expiry may come from it."""
+    outer = Stack.of(topic).nested_stack_parent if isinstance(topic, sns.Topic) else None
+    while outer is not None and outer.node.addr != stack.node.addr:
+        outer = outer.nested_stack_parent
+    if isinstance(topic, sns.Topic) and outer is not None:
+        rule = "not be of a stack that is nested in this one"
+        cure = "create the topic in this stack, and pass it to the fleet too"
+        raise ArgumentError(complaint(path, "notifications", rule, topic.node.path, cure))
 
 
 def _warning_seconds(path: str, given: Duration | None, life: int) -> int:

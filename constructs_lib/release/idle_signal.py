@@ -12,7 +12,8 @@ from constructs_lib.telemetry import names
 from constructs_lib.validation import complaint, instance_of, number, one_of, text
 
 STATISTICS = ("Average", "Maximum", "Minimum", "SampleCount", "Sum")
-_LONGEST_NAME = 255  # of a namespace, a metric, or a dimension's name ("MetricDatum" and "Dimension", CloudWatch API)
+# "MetricDatum" and "Dimension", CloudWatch API: of a namespace, a metric, or a dimension's name; and of its value.
+_LONGEST_NAME, _LONGEST_VALUE = 255, 1024
 _MOST_DIMENSIONS = 30  # of one metric, the instance's id among them
 
 
@@ -110,15 +111,15 @@ def _dimension_items(given: object) -> tuple[tuple[str, str], ...]:
         raise ArgumentError(complaint(where, "dimensions", rule, given, cure))
     for name, value in mapping.items():
         _check_name("dimensions", name, cure)
-        text(where, "dimensions", value, cure=cure)
+        _check_name("dimensions", value, cure, longest=_LONGEST_VALUE)
         if name == names.INSTANCE:
             rule = f"not name {names.INSTANCE}"
             raise ArgumentError(complaint(where, "dimensions", rule, given, "remove it: each instance has its own"))
     return tuple(sorted(mapping.items()))
 
 
-def _check_name(parameter: str, value: object, cure: str) -> None:
+def _check_name(parameter: str, value: object, cure: str, *, longest: int = _LONGEST_NAME) -> None:
     name = text("CustomSignal", parameter, value, cure=cure)
-    if len(name) > _LONGEST_NAME or name.startswith(":"):
-        rule = f"be a name of CloudWatch, at most {_LONGEST_NAME} characters and no colon at its beginning"
+    if len(name) > longest or name.startswith(":") or not (name.isascii() and name.isprintable()):
+        rule = f"be a name of CloudWatch, at most {longest} characters of printable ASCII and no colon at its beginning"
         raise ArgumentError(complaint("CustomSignal", parameter, rule, value, cure))

@@ -40,6 +40,7 @@ _DEFAULT_NETWORK_MIB_S = 1.0
 _CORES_AT_WORK = 2
 _MOST_RELEASES = 200  # the release handler ends no more in one pass
 _MOST_SIGNALS = 5
+_MOST_TRANSFERS = 10**15  # the node program takes no higher threshold
 # Parameter, shortest, longest, and what a message shows as an example.
 _LIFE_TIMES = (
     ("min_instance_life", 0, 7 * DAY, "Duration.minutes(50)"),
@@ -213,17 +214,25 @@ class IdlePolicy:
                 continue
             if figure is None or figure not in measurements:
                 rule = "hold only figures that the instances publish"
-                cure = (
-                    f"leave it out: no {kind.title} tells it"
-                    if figure is None
-                    else f"measure {figure!r} on all of them"
-                )
+                cure = f"leave it out: no {kind.title} tells it"
+                if figure is not None:
+                    can = all(kind.measurement(figure).readable_on(each) for each in types)
+                    cure = f"measure {figure!r} on all of them" if can else "leave it out: not every type tells it"
                 raise ArgumentError(complaint(where, "idle.signals", rule, signal.name, cure))
             without = [each.name for each in types if not kind.measurement(figure).readable_on(each)]
             if without:
                 rule = f"hold only figures that every type publishes ({', '.join(without)} does not)"
                 cure = "leave it out, or make a fleet of its own for these types"
                 raise ArgumentError(complaint(where, "idle.signals", rule, signal.name, cure))
+
+    def check_memory(self, types: Sequence[AcceleratedType], *, where: str) -> None:
+        """Refuse a threshold that the used memory of some accelerator can never reach: it would always be idle."""
+        smallest = min(types, key=lambda each: each.accelerator_memory_mib)
+        if self.threshold_memory_mib is not None and self.threshold_memory_mib >= smallest.accelerator_memory_mib:
+            rule = f"be below the memory of an accelerator ({smallest.name}: {smallest.accelerator_memory_mib} MiB)"
+            cure = "give a value just above what an idle instance shows: nothing that runs would ever count as use"
+            given = self.threshold_memory_mib
+            raise ArgumentError(complaint(where, "idle.threshold_memory_mib", rule, given, cure))
 
     def check_capacity(self, most: int, *, where: str) -> None:
         """Refuse to keep more instances warm than the group may have."""
@@ -271,7 +280,8 @@ class IdlePolicy:
     def _settle_thresholds(self) -> None:
         if self.threshold_transfers is not None:
             cure = "give a number of transfers, such as 1000"
-            integer(WHERE, "threshold_transfers", self.threshold_transfers, minimum=1, cure=cure)
+            given = self.threshold_transfers
+            integer(WHERE, "threshold_transfers", given, minimum=1, maximum=_MOST_TRANSFERS, cure=cure)
         for parameter in ("threshold_percent", "cpu_threshold_percent"):
             if (given := getattr(self, parameter)) is not None:
                 self._settle(parameter, percentage(parameter, given))

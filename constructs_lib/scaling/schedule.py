@@ -16,6 +16,7 @@ _WHERE = "FleetSchedule"
 _MINUTE = 60
 _DEFAULT_AHEAD = 15 * _MINUTE
 _LONGEST_AHEAD = 12 * 60 * _MINUTE  # the handler takes no more, so that one wake-up is over before its next
+_MOST_INSTANCES = 1_000_000  # more than any group has; the handler refuses more, too
 # "Lambda quotas": all variables of a function together hold 4 KB; the names that only a deploy settles need the rest.
 _LONGEST_SETTINGS = 3_000
 
@@ -30,7 +31,7 @@ class WakeUp:
 
     Attributes:
         at: ``HH:MM``, when the instances are needed.
-        instances: how many, at least 1.
+        instances: how many, 1 to 1,000,000.
         time_zone: name of the IANA database, for example ``Europe/Berlin``, or ``UTC``.
         days: Default: every day.
         ahead: how long it takes until an instance can work: launch, boot, driver, data. Whole minutes up to 12 hours.
@@ -54,7 +55,7 @@ class WakeUp:
 
     def __post_init__(self) -> None:
         cure = "give the number of instances that are needed then"
-        integer("WakeUp", "instances", self.instances, minimum=1, cure=cure)
+        integer("WakeUp", "instances", self.instances, minimum=1, maximum=_MOST_INSTANCES, cure=cure)
         ahead = _DEFAULT_AHEAD if self.ahead is None else _ahead_seconds(self.ahead)
         hours = self._hours()
         settled = {"hours": hours, "days": hours.days, "exceptions": hours.exceptions, "ahead_seconds": ahead}
@@ -93,7 +94,9 @@ class FleetSchedule:
 
     A deploy that changes the sizes of a paused fleet leaves it paused, and they hold from its next opening on. One that
     raises the minimum alone can be refused by Auto Scaling, which compares it with the maximum of 0: resume the fleet
-    before it. Sizes of a paused fleet that are changed by hand become the saved ones, and it is paused again.
+    before it. One that takes the schedule away, also by a rollback, leaves a paused fleet at 0 for good, since nobody
+    is left who knows its sizes: resume it before, or set them by hand after. Sizes of a paused fleet that are changed
+    by hand become the saved ones, and it is paused again.
 
     Attributes:
         office_hours: when the fleet is open. Each begins and ends by the clocks of its own time zone, daylight-saving

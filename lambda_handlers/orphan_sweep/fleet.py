@@ -23,8 +23,9 @@ class FleetUnreadable(Exception):
 class Belongings:
     """What belongs to the fleet, or to another group.
 
-    `own` holds the names of all that the fleet's stack has made, `members` the group of each instance that has one, and
-    `versions` the launch template versions in use, as (template's id or name, version as it is written).
+    `own` holds the names of all that the fleet's stack has made, `members` the group of each instance that has one,
+    `versions` the launch template versions in use, as (template's id or name, version as it is written), and
+    `templates` the ids of those templates.
     """
 
     stack_id: str
@@ -32,6 +33,7 @@ class Belongings:
     own: frozenset[str]
     members: Mapping[str, str]
     versions: frozenset[tuple[str, str]]
+    templates: frozenset[str]
 
     def owner(self, names: Collection[str], tags: Mapping[str, str], operator: Document) -> str | None:
         """Return who else looks after a thing known under `names`, or None. `operator` is what EC2 says of a service.
@@ -53,7 +55,10 @@ class Belongings:
 
 
 def read_belongings(clients: Clients, settings: Settings, patience: Patience) -> Belongings:
-    """Return what belongs to the fleet. Raises `FleetUnreadable` when its group is not there under its own tag."""
+    """Return what belongs to the fleet.
+
+    Raises `FleetUnreadable` when its group is not there under its own tag, or not in what its stack has made.
+    """
     groups = list(_groups(clients, patience))
     ours = next((each for each in groups if each["AutoScalingGroupName"] == settings.auto_scaling_group), None)
     if ours is None:
@@ -62,6 +67,10 @@ def read_belongings(clients: Clients, settings: Settings, patience: Patience) ->
     if tags_of(ours).get(rules.tag_key) != rules.tag_value:
         why = f"group {settings.auto_scaling_group} does not carry the tag {rules.tag_key}={rules.tag_value}"
         raise FleetUnreadable(why)
+    own = frozenset(_stack_resources(clients, settings, patience))
+    if settings.auto_scaling_group not in own:
+        # The sweep is of the fleet's own stack, so a list without the group lacks other things too.
+        raise FleetUnreadable(f"the stack {settings.stack_id} does not list the group {settings.auto_scaling_group}")
     members = {
         instance["InstanceId"]: group["AutoScalingGroupName"] for group in groups for instance in group["Instances"]
     }
@@ -70,9 +79,10 @@ def read_belongings(clients: Clients, settings: Settings, patience: Patience) ->
     return Belongings(
         stack_id=settings.stack_id,
         going=bool(ours.get("Status")),
-        own=frozenset(_stack_resources(clients, settings, patience)),
+        own=own,
         members=members,
         versions=frozenset(use for group in groups for use in _versions_of(group)),
+        templates=frozenset(id for group in groups for id in _templates_of(group)),
     )
 
 
@@ -102,6 +112,20 @@ def _stack_resources(clients: Clients, settings: Settings, patience: Patience) -
 
 
 def _versions_of(group: Document) -> Iterator[tuple[str, str]]:
+    for specification in _specifications(group):
+        # Without a version the default one is meant, which nobody can delete.
+        version = specification.get("Version", "$Default")
+        for name in ("LaunchTemplateId", "LaunchTemplateName"):
+            if name in specification:
+                yield specification[name], version
+
+
+def _templates_of(group: Document) -> Iterator[str]:
+    return (each["LaunchTemplateId"] for each in _specifications(group) if "LaunchTemplateId" in each)
+
+
+def _specifications(group: Document) -> list[Document]:
+    """Return every launch template that the group or a member of it names."""
     mixed = group.get("MixedInstancesPolicy", {}).get("LaunchTemplate", {})
     named = [
         group.get("LaunchTemplate"),
@@ -109,10 +133,4 @@ def _versions_of(group: Document) -> Iterator[tuple[str, str]]:
         *(each.get("LaunchTemplateSpecification") for each in mixed.get("Overrides", [])),
         *(each.get("LaunchTemplate") for each in group["Instances"]),
     ]
-    for specification in named:
-        if specification:
-            # Without a version the default one is meant, which nobody can delete.
-            version = specification.get("Version", "$Default")
-            for name in ("LaunchTemplateId", "LaunchTemplateName"):
-                if name in specification:
-                    yield specification[name], version
+    return [each for each in named if each]

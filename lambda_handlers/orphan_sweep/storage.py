@@ -83,12 +83,12 @@ class Snapshots(Ec2Leftovers):
         found = [each for page in pages("reading snapshots", ask, self._patience) for each in page["Snapshots"]]
         if not found:
             return []
-        uses = dict([*self._templates(), *self._images()])
+        uses = dict([*self._templates(belongings), *self._images()])
         return [self._thing(each, uses.get(each["SnapshotId"]), belongings) for each in found]
 
-    def _templates(self) -> Iterator[tuple[str, str]]:
+    def _templates(self, belongings: Belongings) -> Iterator[tuple[str, str]]:
         """Yield each snapshot that new volumes are made from, and the launch template."""
-        for version in versions_that_count(self._account):
+        for version in versions_that_count(self._account, belongings):
             name = f"launch template {version['LaunchTemplateId']}, version {version['VersionNumber']}"
             for device in version["LaunchTemplateData"].get("BlockDeviceMappings", []):
                 snapshot = device.get("Ebs", {}).get("SnapshotId")

@@ -7,10 +7,11 @@ from functools import partial
 
 from orphan_sweep.aws import Document, pages, tags_of
 from orphan_sweep.fleet import Belongings
-from orphan_sweep.leftovers import Account, Leftovers, NotFreed, attempt
+from orphan_sweep.leftovers import Account, Leftovers, NotFreed, attempt, is_gone
 from orphan_sweep.marks import read_version_marks, write_version_marks
 from orphan_sweep.prices import free_of_charge
 from orphan_sweep.things import Sort, Thing
+from runtime.aws_errors import AWS_ERRORS
 
 _PER_PAGE = 200
 
@@ -30,14 +31,23 @@ def versions_of(account: Account, template_id: str) -> Iterator[Document]:
         yield from page["LaunchTemplateVersions"]
 
 
-def versions_that_count(account: Account) -> Iterator[Document]:
-    """Yield the latest and the default version of every launch template of the account, and all of the fleet's."""
+def versions_that_count(account: Account, belongings: Belongings) -> Iterator[Document]:
+    """Yield the latest and the default version of every launch template of the account, and every version of those
+    that are the fleet's, or of which a group uses another version."""
     versions = account.clients.ec2.describe_launch_template_versions
     ask = partial(versions, Versions=["$Latest", "$Default"], MaxResults=_PER_PAGE)
+    seen: set[tuple[str, str]] = set()
     for page in pages("reading all launch templates", ask, account.patience):
         yield from page["LaunchTemplateVersions"]
-    for template in own_templates(account):
-        yield from versions_of(account, template["LaunchTemplateId"])
+        seen.update((each["LaunchTemplateId"], str(each["VersionNumber"])) for each in page["LaunchTemplateVersions"])
+    used = {id for id, version in belongings.versions - seen if id in belongings.templates and version.isdigit()}
+    for id in sorted(used.union(each["LaunchTemplateId"] for each in own_templates(account))):
+        try:
+            yield from versions_of(account, id)
+        except AWS_ERRORS as error:
+            # Members live on after the template that they were launched from.
+            if not is_gone(error):
+                raise
 
 
 class TemplateVersions(Leftovers):

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
 
 from release_idle.group_changes import ZONE_REBALANCING, set_desired_capacity, suspend_zone_rebalancing
+from release_idle.launch_trouble import LAUNCH
 from release_idle.launch_watch import LaunchWatch
 from release_idle.launches import LaunchReview
-from release_idle.leaving import overdue, retained_ids, retained_since
 from release_idle.look import Earlier, Look, look_at
 from release_idle.measurement import PROVISIONAL_PERIODS
-from release_idle.members import is_active
-from release_idle.planning import MOST_RELEASES, Cause, Release, filled_capacity
+from release_idle.members import State, is_active
+from release_idle.planning import MOST_RELEASES, Release, filled_capacity, is_surplus
 from release_idle.report import PassReport
+from release_idle.retained import RetainedReview, RetainedWatch
 from release_idle.state import Lease, PassState, StateStore, StateUnreadable
 from release_idle.survey import Surveyor
-from release_idle.termination import Outcome, terminate_all
-from runtime.activities import read_activities
+from release_idle.termination import Objection, Outcome, no_objection, terminate_all
 from runtime.aws_errors import AWS_ERRORS
 from runtime.group import Group
 from runtime.patience import OutOfTime, Patience
@@ -27,6 +27,9 @@ from runtime.structured_log import StructuredLog
 
 # An answer may lack what must be known of an activity.
 _HISTORY_UNREADABLE = (*AWS_ERRORS, OutOfTime, KeyError)
+# A call that was made at the last moment may take some time as well. A lease that is not given back keeps those that
+# were not asked for any more from being asked.
+_TO_GIVE_THE_LEASE_BACK = timedelta(seconds=10)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,21 +47,23 @@ class Acting:
 
     def act(self, first: Look) -> None:
         """Do what the first look leaves to do that only one pass at a time may, unless another one is doing it."""
-        changes = bool(
-            first.chosen
-            or self.unfilled_target(first.group, first.decision.plan.floor) is not None
-            or self._retained(first.group)
-        )
-        if not changes and not self.launches.is_needed(first):
+        changes = bool(first.chosen or self.unfilled_target(first.group, first.decision.plan.floor) is not None)
+        retained = RetainedWatch(surveyor=self.surveyor)
+        if not (changes or retained.is_needed(first.group) or self.launches.is_needed(first)):
             return
         patience = self.surveyor.patience
         store = StateStore(self.surveyor.clients.ssm, self.surveyor.settings.state_parameter, patience)
         try:
             state = store.read()
             review = self._review(first, state)
-            if not changes and (review is None or not review.changes(state.launches)):
+            kept = retained.review(first.group, state)
+            if kept is not None and kept.failure is not None:
+                self.failed("Auto Scaling DescribeScalingActivities", kept.failure)
+            changes |= review is not None and review.changes(state.launches)
+            changes |= kept is not None and kept.changes(state)
+            if not changes:
                 return
-            lease = store.acquire(state, holder=self.holder, until=patience.deadline)
+            lease = store.acquire(state, holder=self.holder, until=patience.deadline - _TO_GIVE_THE_LEASE_BACK)
             is_held = state.lease is not None and state.lease.until > patience.clock.now()
             if lease is None and not is_held and store.read().version == state.version:
                 raise StateUnreadable("the lease could not be written, and no other pass has it")
@@ -72,7 +77,7 @@ class Acting:
             return
         untouched: Sequence[str] = ()
         try:
-            untouched = self._act_alone(first, lease, review)
+            untouched = self._act_alone(first, lease, review, kept)
         finally:
             self._let_others_act(lease, untouched)
 
@@ -90,25 +95,32 @@ class Acting:
         self.report.failures.append(f"{what}: {why}")
         self.log.error("change failed", what=what, why=why)
 
-    def _act_alone(self, first: Look, lease: Lease, review: LaunchReview | None) -> Sequence[str]:
+    def _act_alone(
+        self, first: Look, lease: Lease, review: LaunchReview | None, kept: RetainedReview | None
+    ) -> Sequence[str]:
         """Do everything in turn, with the group as it is now. Return the members surely not terminated."""
         group = self.surveyor.group_again()
         if group is None or group.being_deleted:
             self._spare(first.chosen, "the group could not be read again, or is going")
             return ()
-        untouched = self._release(first, self._take_back_unfilled(group, lease), lease)
+        if kept is not None:
+            lease.remember(retained=kept.since)
+        untouched = self._release(first, self._take_back_unfilled(first, group, lease), lease, kept)
         self._act_on_launches(review, lease)
         return untouched
 
-    def _release(self, first: Look, group: Group, lease: Lease) -> Sequence[str]:
+    def _release(self, first: Look, group: Group, lease: Lease, kept: RetainedReview | None) -> Sequence[str]:
         """Read the chosen members again and terminate those that may still go. Return those surely not terminated.
 
         Work can have arrived since the first reading, and sizes can have changed. Nobody is chosen anew: who
         was not to go a moment ago waits for the next pass.
         """
         asked = lease.state.asked_to_leave(self.surveyor.patience.clock.now())
-        ended = [each for each in self._retained_too_long(group, lease) if each.instance_id not in asked]
+        ended: tuple[Release, ...] = ()
+        if kept is not None and kept.overdue:
+            ended = RetainedWatch(surveyor=self.surveyor).overdue(group, kept.since, asked)
         releases: tuple[Release, ...] = ()
+        objection = no_objection
         patience = self._patience_until(lease)
         if first.chosen:
             settled = {each: what for each, what in first.decision.verdicts.items() if each not in first.chosen}
@@ -119,6 +131,10 @@ class Acting:
                 [each for each in first.chosen if each not in look.decision.verdicts], "left the group meanwhile"
             )
             releases = look.decision.plan.releases
+            if LAUNCH in group.suspended_processes:
+                # Nothing makes up for a member that goes without lowering the capacity, and AWS refuses no such call at
+                # the minimum. Where launches are on, a size raised meanwhile costs a replacement and no more.
+                objection = partial(self._no_longer_surplus, look)
             # The evidence ages while calls are retried. It is stale beyond the delay that metrics have anyhow.
             fresh_for = timedelta(seconds=PROVISIONAL_PERIODS * self.surveyor.settings.policy.period_seconds)
             patience = patience.until(look.at + fresh_for)
@@ -126,9 +142,11 @@ class Acting:
             why = "AZRebalance could not be suspended: it would even out the zones with members at work"
             self._spare([release.instance_id for release in releases], why)
             releases = ()
-        return self._terminate((*releases, *ended)[:MOST_RELEASES], lease, patience)
+        return self._terminate((*releases, *ended)[:MOST_RELEASES], lease, patience, objection)
 
-    def _terminate(self, releases: Sequence[Release], lease: Lease, patience: Patience) -> Sequence[str]:
+    def _terminate(
+        self, releases: Sequence[Release], lease: Lease, patience: Patience, objection: Objection
+    ) -> Sequence[str]:
         """Write down who is to go, and then ask for it. Return those surely not terminated."""
         ids = [release.instance_id for release in releases]
         if not ids:
@@ -143,12 +161,33 @@ class Acting:
             self.failed("recording who is asked to leave", why)
             self._spare(ids, "it could not be recorded that they are asked to leave")
             return ()
-        outcome: Outcome = terminate_all(self.surveyor.clients.autoscaling, releases, patience)
+        outcome: Outcome = terminate_all(self.surveyor.clients.autoscaling, releases, patience, objection)
         self.report.released = outcome.released
         self.report.causes.update({release.instance_id: release for release in releases})
-        self.report.spared.update(outcome.failed)
+        self.report.spared.update({**outcome.kept, **outcome.failed})
         self.report.failures += [f"{each}: {why}" for each, why in outcome.failed.items()]
         return outcome.untouched
+
+    def _no_longer_surplus(self, look: Look, release: Release, going: Collection[str]) -> str | None:
+        """Look at the group right before a member of its surplus goes; return why it is none any more, or None."""
+        if not release.surplus:
+            return None
+        group = self.surveyor.group_again()
+        if group is None:
+            return "the group could not be read again"
+        # Its description may show those as active that are on their way out.
+        gone = {each for each, verdict in look.decision.verdicts.items() if verdict.state is State.LEAVING}.union(going)
+        active = {
+            member.instance_id: member.capacity
+            for member in group.members
+            if is_active(member.lifecycle_state) and member.instance_id not in gone
+        }
+        if release.instance_id not in active:
+            return "left the group meanwhile"
+        there, needed = sum(active.values()), max(group.desired_capacity, group.min_size)
+        if is_surplus(there, active[release.instance_id], needed):
+            return None
+        return f"the group has become smaller or is to be larger: {there} are there, {needed} are needed"
 
     def _review(self, first: Look, state: PassState) -> LaunchReview | None:
         """Return what is to be done about launches, None for nothing and when it cannot be told."""
@@ -175,37 +214,7 @@ class Acting:
             return
         lease.remember(launches=review.memory)
 
-    def _retained(self, group: Group) -> list[str]:
-        return retained_ids(group.members) if self.surveyor.settings.retained_after_seconds is not None else []
-
-    def _retained_too_long(self, group: Group, lease: Lease) -> list[Release]:
-        """Return the releases of the instances that the group retains for too long, by its history or our memory."""
-        ids, after = self._retained(group), self.surveyor.settings.retained_after_seconds
-        if after is None or not ids:
-            return []
-        now = self.surveyor.patience.clock.now()
-        seen = lease.state.retained
-        try:
-            history = read_activities(self.surveyor.clients.autoscaling, group.name, self.surveyor.patience)
-            since = retained_since(ids, seen, history, now)
-        except _HISTORY_UNREADABLE as error:
-            self.failed("Auto Scaling DescribeScalingActivities", error)
-            since = retained_since(ids, seen, (), now)
-        lease.remember(retained=since)
-        members = self.surveyor.members_of(group, ids)
-        policy = self.surveyor.settings.policy
-        return [
-            Release(
-                instance_id=each,
-                # It is outside the desired capacity: lowering that would take a member that works.
-                decrement=False,
-                cause=Cause.RETAINED,
-                reason=f"retained since {since[each]:%Y-%m-%dT%H:%M:%SZ}, the limit is {after} s",
-            )
-            for each in overdue(members, since, policy, after_seconds=after, now=now)
-        ]
-
-    def _take_back_unfilled(self, group: Group, lease: Lease) -> Group:
+    def _take_back_unfilled(self, first: Look, group: Group, lease: Lease) -> Group:
         """Lower a desired capacity that AWS could not fill, and that no work needs any more, to what is there.
 
         Returns the group as it then is. Otherwise each release would be followed, once there is capacity, by an
@@ -213,7 +222,8 @@ class Acting:
         service or on its way as read just before, and a fleet's members are protected besides.
         """
         target = self.unfilled_target(group, self.report.floor)
-        if target is None:
+        # A number that is new was set for something that the first look does not know of.
+        if target is None or group.desired_capacity != first.group.desired_capacity:
             return group
         act = partial(set_desired_capacity, self.surveyor.clients.autoscaling, group.name, target)
         if not self._change("SetDesiredCapacity", act, self.surveyor.patience.until(lease.acts_until)):

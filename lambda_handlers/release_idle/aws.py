@@ -12,7 +12,7 @@ from release_idle.members import Machine
 from release_idle.metric_reader import MetricClient
 from release_idle.state import ParameterClient
 from runtime.activities import ActivityReader
-from runtime.group_reader import GroupReader
+from runtime.group_reader import GroupReader, WarmPoolReader
 from runtime.patience import Patience
 from runtime.queue_reader import QueueReader
 
@@ -66,7 +66,7 @@ class SessionsPage(TypedDict, total=False):
     NextToken: str
 
 
-class AutoScalingClient(GroupReader, ActivityReader, Protocol):
+class AutoScalingClient(GroupReader, WarmPoolReader, ActivityReader, Protocol):
     """The Auto Scaling calls of a release pass."""
 
     def complete_lifecycle_action(

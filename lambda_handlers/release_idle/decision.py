@@ -88,7 +88,7 @@ def decide(facts: Facts, policy: IdlePolicy) -> Decision:
         verdicts=verdicts,
         plan=plan_release(facts.members, verdicts, candidates, limits),
         remember=unknown,
-        forget=_forgotten(facts, unknown) if policy.max_unknown_seconds is not None else (),
+        forget=_forgotten(facts, verdicts, policy) if policy.max_unknown_seconds is not None else (),
     )
 
 
@@ -253,25 +253,36 @@ def _limits(facts: Facts, verdicts: Mapping[str, Verdict], policy: IdlePolicy) -
 def _unknown_members(facts: Facts, verdicts: Mapping[str, Verdict], policy: IdlePolicy) -> dict[str, UnknownMemory]:
     """Return the memory of those of which nothing is known: neither that they are idle nor, by any signal, busy.
 
-    That nobody answered at all is no news of a member: while AWS itself cannot be asked no time is counted.
+    What AWS failed to tell is no news of a member, which may be at work: meanwhile no time is counted.
     """
     return {
         member.instance_id: unknown_again(member.machine.tags, facts.now)
         for member in facts.members
-        if member.machine is not None
-        and (readings := facts.readings.get(member.instance_id)) is not None
-        and verdicts[member.instance_id].state is State.UNKNOWN
-        and any(isinstance(reading, Series) or not reading.whole_call for reading in readings.values())
-        and not any(isinstance(find(signal, readings, member, policy, facts.now), Busy) for signal in policy.signals)
+        if member.machine is not None and _was_told_of(member, facts) and _is_unknown(member, facts, verdicts, policy)
     }
 
 
-def _forgotten(facts: Facts, unknown: Mapping[str, UnknownMemory]) -> tuple[str, ...]:
+def _forgotten(facts: Facts, verdicts: Mapping[str, Verdict], policy: IdlePolicy) -> tuple[str, ...]:
     return tuple(
         member.instance_id
         for member in facts.members
         if member.machine is not None
         and UNKNOWN_TAG in member.machine.tags
         and member.instance_id in facts.readings
-        and member.instance_id not in unknown
+        and not _is_unknown(member, facts, verdicts, policy)
     )
+
+
+def _is_unknown(member: Member, facts: Facts, verdicts: Mapping[str, Verdict], policy: IdlePolicy) -> bool:
+    readings = facts.readings.get(member.instance_id)
+    if readings is None or verdicts[member.instance_id].state is not State.UNKNOWN:
+        return False
+    return not any(isinstance(find(signal, readings, member, policy, facts.now), Busy) for signal in policy.signals)
+
+
+def _was_told_of(member: Member, facts: Facts) -> bool:
+    """Return whether AWS answered every question about a member, be it with nothing at all."""
+    readings = facts.readings.get(member.instance_id)
+    if not readings or member.in_session is None:
+        return False
+    return all(isinstance(reading, Series) or reading.absent for reading in readings.values())

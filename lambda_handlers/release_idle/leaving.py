@@ -20,7 +20,6 @@ from runtime.patience import OutOfTime, Patience
 
 # Neither of these can run a drain any more. An instance that is being launched, or runs, may yet.
 _ALIVE = ("pending", "running")
-_NOT_A_MEMBER = "Warmed:"
 # One call each. Those beyond are asked for by the next pass, or their hook has run out by then.
 _MOST_ASKED_BY_ID = 20
 
@@ -82,9 +81,8 @@ def complete_for_the_dead(
 
 
 def retained_ids(members: Iterable[GroupMember]) -> list[str]:
-    """Return the instances that the group keeps after a failed lifecycle hook, those of a warm pool aside."""
-    states = ((member.instance_id, member.lifecycle_state) for member in members)
-    return [each for each, state in states if is_retained(state) and not state.startswith(_NOT_A_MEMBER)]
+    """Return the instances that the group keeps after a failed lifecycle hook, in its warm pool or not."""
+    return [member.instance_id for member in members if is_retained(member.lifecycle_state)]
 
 
 def retained_since(

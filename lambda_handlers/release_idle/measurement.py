@@ -120,11 +120,11 @@ class Series:
 class Unreadable:
     """The signal could not be read. Not the same as a series without points.
 
-    `whole_call` says that the call failed, which says nothing about the one instance.
+    `absent` says that AWS answered about others and left this instance out; all else says nothing about it.
     """
 
     reason: str
-    whole_call: bool = False
+    absent: bool = False
 
 
 Reading: TypeAlias = Series | Unreadable

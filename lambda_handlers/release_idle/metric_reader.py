@@ -95,7 +95,7 @@ def read_signal(
             readings.update(_read_batch(client, namespace, signal, batch, span, patience))
         except (*AWS_ERRORS, OutOfTime) as error:
             reason = str(error) if isinstance(error, OutOfTime) else error_code(error)
-            readings.update(dict.fromkeys(batch, Unreadable(f"GetMetricData: {reason}", whole_call=True)))
+            readings.update(dict.fromkeys(batch, Unreadable(f"GetMetricData: {reason}")))
     return readings
 
 
@@ -123,9 +123,12 @@ def _read_batch(
     if complaints:
         # About the call as a whole ("maximum number of allowed metrics exceeded"): nobody can say which
         # result is whole.
-        return dict.fromkeys(instance_ids, Unreadable(f"GetMetricData: {', '.join(complaints)}", whole_call=True))
+        return dict.fromkeys(instance_ids, Unreadable(f"GetMetricData: {', '.join(complaints)}"))
+    # An answer without any result tells nothing about anybody.
+    absent = any(each.status is not None for each in gathered.values())
     return {
-        instance_id: _reading(each, span) for instance_id, each in zip(instance_ids, gathered.values(), strict=True)
+        instance_id: _reading(each, span, absent=absent)
+        for instance_id, each in zip(instance_ids, gathered.values(), strict=True)
     }
 
 
@@ -155,9 +158,10 @@ def _gather(gathered: _Gathered, result: MetricResult, known: dict[datetime, dat
     gathered.values += values
 
 
-def _reading(gathered: _Gathered, span: Span) -> Reading:
+def _reading(gathered: _Gathered, span: Span, *, absent: bool) -> Reading:
+    """Return the reading of one instance; with `absent`, one without a result was left out alone."""
     if gathered.status is None:
-        return Unreadable("GetMetricData left the instance out of its answer")
+        return Unreadable("GetMetricData left the instance out of its answer", absent=absent)
     # After the last page anything but Complete means that points may be missing, and which ones nobody knows.
     if gathered.status != "Complete":
         return Unreadable(f"GetMetricData: {gathered.status}")

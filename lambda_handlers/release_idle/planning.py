@@ -40,13 +40,15 @@ class Candidate:
 class Release:
     """A member to terminate, and whether the desired capacity falls with it.
 
-    `replaceable` says that the policy would have it replaced, should AWS refuse to let the capacity fall.
+    `surplus` says that it is more than is desired, and `replaceable` that the policy would have it replaced, should AWS
+    refuse to let the capacity fall.
     """
 
     instance_id: str
     decrement: bool
     cause: Cause = Cause.IDLE
     reason: str = ""
+    surplus: bool = False
     replaceable: bool = False
 
 
@@ -143,6 +145,11 @@ def filled_capacity(active: int, desired: int, floor: int) -> int | None:
     return target if desired > target else None
 
 
+def is_surplus(active: int, capacity: int, needed: int) -> bool:
+    """Return whether as much as is needed remains of what is active without this capacity."""
+    return active - capacity >= needed
+
+
 def members_at_work(members: Sequence[Member], verdicts: Mapping[str, Verdict]) -> int:
     """Return how many members in service are seen at work."""
     return sum(
@@ -187,7 +194,8 @@ class _Ledger:
             return "this pass has released its share"
         objection = self.objection(candidate.member.capacity)
         if objection is None:
-            return self._release(candidate, decrement=not self._is_surplus(candidate.member.capacity))
+            surplus = self._is_surplus(candidate.member.capacity)
+            return self._release(candidate, decrement=not surplus, surplus=surplus)
         if candidate.is_overdue and self.limits.replaces:
             return self._release(candidate, decrement=False)
         return objection
@@ -206,7 +214,7 @@ class _Ledger:
             return f"the desired capacity is {self.desired - self.leaving} and must not fall below {floor}"
         return None
 
-    def _release(self, candidate: Candidate, *, decrement: bool) -> Release:
+    def _release(self, candidate: Candidate, *, decrement: bool, surplus: bool = False) -> Release:
         """Take the candidate out."""
         self.active -= candidate.member.capacity
         self.releases_left -= 1
@@ -217,6 +225,7 @@ class _Ledger:
             decrement=decrement,
             cause=candidate.cause,
             reason=candidate.reason,
+            surplus=surplus,
             replaceable=candidate.is_overdue and self.limits.replaces,
         )
 
@@ -226,4 +235,4 @@ class _Ledger:
         # once more: that would make the fleet smaller than what was asked for (or be refused at the minimum,
         # and the surplus would stay for ever). No replacement starts either, as what remains still covers the
         # desired capacity.
-        return self.active - capacity >= self.desired
+        return is_surplus(self.active, capacity, self.desired)

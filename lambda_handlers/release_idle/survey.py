@@ -18,13 +18,13 @@ from release_idle.measurement import (
     newest_span,
     span_to_read,
 )
-from release_idle.members import Machine, Member
+from release_idle.members import Machine, Member, is_retained
 from release_idle.metric_reader import read_signal
 from release_idle.settings import Settings
 from runtime.aws_errors import AWS_ERRORS, error_code
 from runtime.demand import Backlog
 from runtime.group import Group, GroupMember
-from runtime.group_reader import UnreadableGroup, read_group
+from runtime.group_reader import UnreadableGroup, read_group, read_warm_pool
 from runtime.patience import OutOfTime, Patience
 from runtime.queue_reader import UnreadableQueue, read_backlog
 from runtime.structured_log import StructuredLog
@@ -113,7 +113,20 @@ class Surveyor:
             return {}
 
     def _read_group(self) -> Group | None:
-        return read_group(self.clients.autoscaling, self.settings.auto_scaling_group, self.patience)
+        group = read_group(self.clients.autoscaling, self.settings.auto_scaling_group, self.patience)
+        if group is None or not group.has_warm_pool or self.settings.retained_after_seconds is None:
+            return group
+        listed = {member.instance_id for member in group.members}
+        retained = (each for each in self._warm_pool() if is_retained(each.lifecycle_state))
+        return replace(group, members=(*group.members, *(each for each in retained if each.instance_id not in listed)))
+
+    def _warm_pool(self) -> Sequence[GroupMember]:
+        group_name = self.settings.auto_scaling_group
+        try:
+            return read_warm_pool(self.clients.autoscaling, group_name, self.patience)
+        except (*AWS_ERRORS, OutOfTime, UnreadableGroup) as error:
+            self._failed("Auto Scaling DescribeWarmPool", str(error))
+            return ()
 
     def _readings(self, members: Sequence[Member], now: datetime) -> Mapping[str, Mapping[str, Reading]]:
         """Read the members' signals, each one only of those that nothing before it has decided."""

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from release_idle.aws import AutoScalingClient
 from release_idle.planning import Release
 from runtime.aws_errors import AWS_ERRORS, Trouble, classify, error_code
 from runtime.patience import OutOfTime, Patience
 
+Objection: TypeAlias = Callable[[Release, Collection[str]], str | None]
+"""Asked right before each call, with those that are going already: why the member has to stay, or None."""
+
 
 @dataclass
 class Outcome:
     """Which members are going, and why each other one is not.
 
-    `at_minimum` are members with which AWS did not let the desired capacity fall, and that go without. Those that are
-    `uncertain` may be going: AWS gave no clear answer.
+    `kept` are those to which there was an objection. `at_minimum` are members with which AWS did not let the desired
+    capacity fall, and that go without. Those that are `uncertain` may be going: AWS gave no clear answer.
     """
 
     released: list[str] = field(default_factory=list)
+    kept: dict[str, str] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
     at_minimum: set[str] = field(default_factory=set)
     uncertain: set[str] = field(default_factory=set)
@@ -27,13 +32,23 @@ class Outcome:
     @property
     def untouched(self) -> list[str]:
         """The members whose termination AWS surely did not take."""
-        return [each for each in self.failed if each not in self.uncertain]
+        return [each for each in (*self.kept, *self.failed) if each not in self.uncertain]
 
     def settles(self, release: Release) -> bool:
-        return release.instance_id in self.released or release.instance_id in self.failed
+        return any(release.instance_id in ids for ids in (self.released, self.kept, self.failed))
 
 
-def terminate_all(client: AutoScalingClient, releases: Sequence[Release], patience: Patience) -> Outcome:
+def no_objection(release: Release, going: Collection[str]) -> str | None:
+    """Object to nothing."""
+    return None
+
+
+def terminate_all(
+    client: AutoScalingClient,
+    releases: Sequence[Release],
+    patience: Patience,
+    objection: Objection = no_objection,
+) -> Outcome:
     """Terminate the members in order; return what became of each. Raises nothing that AWS answers.
 
     A member for which another activity is in the way is put off until the others have had their turn. When
@@ -44,7 +59,7 @@ def terminate_all(client: AutoScalingClient, releases: Sequence[Release], patien
     pauses = 0
     try:
         while waiting:
-            waiting = _one_round(client, waiting, outcome, patience)
+            waiting = _one_round(client, waiting, outcome, patience, objection)
             if waiting:
                 patience.pause("terminating", pauses)
                 pauses += 1
@@ -56,12 +71,20 @@ def terminate_all(client: AutoScalingClient, releases: Sequence[Release], patien
 
 
 def _one_round(
-    client: AutoScalingClient, waiting: Sequence[Release], outcome: Outcome, patience: Patience
+    client: AutoScalingClient,
+    waiting: Sequence[Release],
+    outcome: Outcome,
+    patience: Patience,
+    objection: Objection,
 ) -> list[Release]:
     """Try each member once; return those to try again after a pause."""
     again: list[Release] = []
     for turn, release in enumerate(waiting):
         patience.check("terminating")
+        why = objection(release, {*outcome.released, *outcome.uncertain})
+        if why is not None:
+            outcome.kept[release.instance_id] = why
+            continue
         trouble = _terminate(client, release, outcome)
         if trouble is Trouble.THROTTLED:
             # Too many calls already: asking for the others now would only make it worse.

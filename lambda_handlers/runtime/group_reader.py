@@ -9,6 +9,8 @@ from typing import Protocol, TypedDict
 from runtime.group import Group, GroupMember
 from runtime.patience import Patience
 
+_WARM_INSTANCES_PER_PAGE = 50
+
 
 class UnreadableGroup(Exception):
     """The answer lacks something that must be known of a group."""
@@ -54,6 +56,19 @@ class GroupsPage(TypedDict, total=False):
     NextToken: str
 
 
+class WarmPoolPage(TypedDict, total=False):
+    Instances: list[InstanceDocument]
+    NextToken: str
+
+
+class WarmPoolReader(Protocol):
+    """The call that `read_warm_pool` makes."""
+
+    def describe_warm_pool(
+        self, *, AutoScalingGroupName: str, MaxRecords: int, NextToken: str = ...
+    ) -> WarmPoolPage: ...
+
+
 class GroupReader(Protocol):
     """The call that `read_group` makes."""
 
@@ -79,6 +94,25 @@ def read_group(client: GroupReader, name: str, patience: Patience) -> Group | No
         token = page.get("NextToken")
         if not token:
             return None
+
+
+def read_warm_pool(client: WarmPoolReader, group_name: str, patience: Patience) -> list[GroupMember]:
+    """Return the instances of the group's warm pool, which the description of the group leaves out.
+
+    Raises `UnreadableGroup` for an answer that lacks something.
+    """
+    ask = partial(client.describe_warm_pool, AutoScalingGroupName=group_name, MaxRecords=_WARM_INSTANCES_PER_PAGE)
+    found: list[GroupMember] = []
+    page = patience.call("reading the warm pool", ask)
+    while True:
+        try:
+            found += map(_member, page.get("Instances", []))
+        except KeyError as error:
+            raise UnreadableGroup(f"the answer about the warm pool of {group_name} lacks {error}") from error
+        token = page.get("NextToken")
+        if not token:
+            return found
+        page = patience.call("reading the warm pool", partial(ask, NextToken=token))
 
 
 def _page(client: GroupReader, name: str, token: str | None) -> GroupsPage:

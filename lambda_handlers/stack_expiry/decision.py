@@ -102,7 +102,7 @@ def decide(now: datetime, stack: Stack, policy: Policy, memory: Memory) -> Decis
         why = "the stack has no service role, and this function may delete no resource by itself"
         return _obstacle(now, memory, Notice.NO_SERVICE_ROLE, why, expires_at)
     # One pass earlier, so that a warning that is sent by the hour is still in time.
-    if now < expires_at - policy.warn_before - _PASS:
+    if now + policy.warn_before + _PASS < expires_at:
         return _leave(Memory(), "its time has not come", expires_at)
     if stack.status not in _AT_REST:
         return _leave(memory, f"the stack is in {stack.status}, which is waited for", expires_at)

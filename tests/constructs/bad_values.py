@@ -59,6 +59,9 @@ POLICY = [
     policy_row("threshold_transfers", TYPE, "1000", "be a whole number at least 1"),
     policy_row("threshold_transfers", TYPE, 1.5, "be a whole number at least 1"),
     policy_row("threshold_transfers", RANGE, 0, "be a whole number at least 1"),
+    # The node program would refuse its settings, and every instance would be unknown for ever.
+    policy_row("threshold_transfers", RANGE, 10**15 + 1, "at most 1000000000000000"),
+    policy_row("threshold_transfers", RANGE, 10**400, "at most 1000000000000000", got="1000000"),
     policy_row("signals", TYPE, IdleSignal.CPU, "be a list of IdleSignal"),
     policy_row("signals", TYPE, ["accelerator"], "be of type IdleSignal", got="'accelerator'"),
     policy_row("signals", RANGE, [], "contain one of ACCELERATOR, MEMORY, POWER, IDLE_SECONDS"),
@@ -204,6 +207,7 @@ SCHEDULE = [
     Row("WakeUp", "at", RANGE, "24:00", "be a time from 00:00 to 23:59"),
     Row("WakeUp", "instances", TYPE, "2", "be a whole number at least 1"),
     Row("WakeUp", "instances", RANGE, 0, "be a whole number at least 1"),
+    Row("WakeUp", "instances", RANGE, 1_000_001, "be a whole number at least 1 and at most 1000000"),
     Row("WakeUp", "time_zone", TYPE, 1, "be a text that is not empty"),
     Row("WakeUp", "time_zone", RANGE, "CEST", "be a time zone's name in the IANA database"),
     Row("WakeUp", "days", TYPE, "Monday", "be a list of Weekday"),
@@ -229,6 +233,7 @@ DRAIN = [
             (TYPE, ["/opt/finish"], "be a text that is not empty"),
             (RANGE, " ", "be a text that is not empty"),
             (RANGE, "finish\0", "be a text without a zero byte"),
+            (RANGE, "finish \udc80", "be a text in Unicode"),
         ]
     ),
     Row("Drain", "drain_on_rebalance", TYPE, 1, "be of type bool"),
@@ -243,6 +248,8 @@ CUSTOM = [
             (RANGE, " ", "be a text that is not empty"),
             (RANGE, ":x", "be a name of CloudWatch"),
             (RANGE, "x" * 256, "be a name of CloudWatch"),
+            (RANGE, "Größe", "be a name of CloudWatch, at most 255 characters of printable ASCII"),
+            (RANGE, "x\ny", "be a name of CloudWatch"),
         ]
     ),
     Row("CustomSignal", "idle_below", TYPE, "1", "be a number above 0"),
@@ -253,6 +260,8 @@ CUSTOM = [
     Row("CustomSignal", "dimensions", RANGE, {}, "hold 1 to 29 dimensions"),
     Row("CustomSignal", "dimensions", RANGE, {f"d{n}": "x" for n in range(30)}, "hold 1 to 29 dimensions"),
     Row("CustomSignal", "dimensions", RANGE, {"Service": ""}, "be a text that is not empty", got="''"),
+    Row("CustomSignal", "dimensions", RANGE, {"Service": "x" * 1025}, "at most 1024 characters", got="'xxx"),
+    Row("CustomSignal", "dimensions", RANGE, {"Service": "Größe"}, "be a name of CloudWatch", got="'Größe'"),
     Row("CustomSignal", "dimensions", RANGE, {":": "x"}, "be a name of CloudWatch", got="':'"),
     Row("CustomSignal", "dimensions", RANGE, {"InstanceId": "i-1"}, "not name InstanceId"),
 ]

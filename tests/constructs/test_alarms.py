@@ -9,7 +9,7 @@ import pytest
 from aws_cdk import Duration
 from aws_cdk.assertions import Template
 
-from constructs_lib import IdlePolicy, IdleSignal
+from constructs_lib import FleetImage, IdlePolicy, IdleSignal
 from constructs_lib.release.alarms import alarm_periods, idle_alarm
 from constructs_lib.telemetry import FleetMetrics
 from tests.behaviour.simulator.metric_math import Context, evaluate
@@ -53,6 +53,21 @@ def test_case_08_idle_alarm_fills_no_gap(scenario: str) -> None:
         "LessThanThreshold",
         alarm["EvaluationPeriods"],
     )
+
+
+@pytest.mark.parametrize(("transfers", "filler"), [(10, 100), (1_234_564, 1_234_564), (10**15, 10**15)])
+def test_case_08_an_empty_group_is_above_the_threshold_whatever_that_is(transfers: int, filler: int) -> None:
+    """Six digits of it, 1.23456e+06, would be below it: an empty group in ALARM, which then tells of nothing more."""
+    made = fleet_template(
+        instance_types="f2.6xlarge",
+        image=FleetImage.from_ssm_parameter("/golden/fpga/ami-id"),
+        idle=IdlePolicy(threshold_transfers=transfers),
+    )
+    alarm = properties(made, "FleetReleaseIdleAlarm", ALARM)
+    assert [each["Expression"] for each in alarm["Metrics"] if "Expression" in each] == [
+        f"IF(in_service < 1, {filler}, busiest)"
+    ]
+    assert alarm["Threshold"] == transfers
 
 
 @pytest.mark.parametrize("scenario", FLEETS)

@@ -289,6 +289,10 @@ FLEET = [
               "hold only figures that every type publishes (g6f.large does not)", got="'POWER'", named="idle.signals",
               beside={"instance_types": ["g6.xlarge", "g6f.large"],
                       "telemetry": Telemetry(measurements=["utilization_gpu", "power_draw"])}),
+    # A value that no accelerator of the fleet reaches would make an instance at work look idle.
+    fleet_row("idle", TOGETHER, IdlePolicy(signals=[IdleSignal.MEMORY], threshold_memory_mib=22_888),
+              "be below the memory of an accelerator (g6.xlarge: 22888 MiB)", got="22888.0",
+              named="idle.threshold_memory_mib", beside={"instance_types": ["g6e.xlarge", "g6.xlarge"]}),
     fleet_row("idle", TOGETHER, IdlePolicy(keep_warm=[KeepWarm(instances=9, hours=OFFICE)]),
               "not exceed max_capacity (8)", got="9", named="idle.keep_warm"),
     fleet_row("idle", TOGETHER, IdlePolicy(quiet_hours=[_holidays(300)]),

@@ -15,14 +15,14 @@ from cdk_nag import AwsSolutionsChecks
 from cfnlint import api  # type: ignore[import-untyped]
 from constructs import Construct
 
-from constructs_lib import AcceleratedFleet
+from constructs_lib import AcceleratedFleet, FleetSchedule, OrphanSweep
 from constructs_lib.errors import ArgumentError
 from constructs_lib.release.expiry import ExpiryStart, StackExpiry
 from stack_expiry.decision import Start
 from stack_expiry.settings import read_settings
 from tests.constructs.reading import needs, only, plain, properties, resources, role_statements
 from tests.constructs.scenarios import CONTEXTS
-from tests.support.stacks import fleet, stack
+from tests.support.stacks import fleet, full_fleet, stack
 
 GROUP = "AWS::AutoScaling::AutoScalingGroup"
 PARTS = {
@@ -186,6 +186,45 @@ def test_the_fleets_own_topic_closes_no_circle() -> None:
     test_stack = stack()
     expiry(test_stack, notifications=fleet(test_stack).notifications)
     assert_groups_go_first(synthesized(test_stack), 1)
+
+
+def test_case_04_two_fleets_with_everything_close_no_circle() -> None:
+    test_stack = stack()
+    topic = sns.Topic(test_stack, "Alerts", master_key=kms.Key(test_stack, "Key"))
+    one = full_fleet(test_stack, "Train", schedule=FleetSchedule(), notifications=topic)
+    OrphanSweep(test_stack, "Sweep", fleet=one, act=True, notifications=topic)
+    two = fleet(test_stack, "Serve", schedule=FleetSchedule(), notifications=one.notifications)
+    OrphanSweep(two, "Sweep", fleet=two)
+    expiry(test_stack, notifications=two.notifications)
+    made = synthesized(test_stack)
+    assert_groups_go_first(made, 2)
+    clean_ups = resources(made, "Custom::AcceleratedFleetCleanup")
+    assert len(clean_ups) == 2
+    for fleet_id in ("Train", "Serve"):
+        (clean_up,) = [id for id in clean_ups if id.startswith(fleet_id)]
+        (schedule,) = [id for id in resources(made, "AWS::Lambda::Function") if id.startswith(f"{fleet_id}Schedule")]
+        assert clean_up in needs(made, schedule)
+
+
+def test_a_topic_of_a_nested_stack_would_close_a_circle_and_is_refused() -> None:
+    test_stack = stack()
+    nested = NestedStack(NestedStack(test_stack, "Outer"), "Inner")
+    topic = fleet(nested).notifications
+    words = (
+        "notifications must not be of a stack that is nested in this one, got 'Test/Outer/Inner/Fleet/Notif.*; create"
+    )
+    with pytest.raises(ArgumentError, match=f"^Test/Expiry: {words}"):
+        expiry(test_stack, notifications=topic)
+
+
+def test_a_topic_that_is_imported_in_a_nested_stack_is_no_part_of_it() -> None:
+    test_stack = stack()
+    nested = NestedStack(test_stack, "Nested")
+    topic = sns.Topic.from_topic_arn(nested, "Alerts", "arn:aws:sns:us-east-1:111122223333:alerts")
+    fleet(nested, notifications=topic)
+    expiry(test_stack, notifications=topic)
+    made = synthesized(test_stack)
+    assert [id for id in made["Resources"] if id in needs(made, id)] == []
 
 
 def test_groups_of_somebody_else_go_first_too() -> None:

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from typing import Any
 
 import pytest
+from aws_cdk import Duration
+from aws_cdk import aws_autoscaling as autoscaling
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_sns as sns
+from aws_cdk.assertions import Template
+from constructs import Construct
 from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.json import JSONSnapshotExtension
 
+from constructs_lib import IdlePolicy, IdleRelease, OrphanSweep, QueueDemand, StackExpiry
 from tests.constructs.reading import Resource, as_list, plain, references, resources, text
-from tests.constructs.scenarios import SCENARIOS, template
+from tests.constructs.scenarios import SCENARIOS, queue, template
+from tests.support.stacks import fleet, stack
 
 READS = ("BatchGet", "Describe", "Get", "List")
 OWN_LOG = frozenset({"logs:CreateLogStream", "logs:PutLogEvents"})
@@ -41,9 +50,38 @@ EXPLAINED_BY_A_TAG = "RESOURCE_STAR"
 the fleet's tag in a condition instead, and the finding stands for those alone."""
 
 
+def _the_end(scope: Construct) -> None:
+    """Everything that is there only when it is asked for, and may change the most."""
+    topic = sns.Topic(scope, "Alerts", master_key=kms.Key(scope, "Key"), enforce_ssl=True)
+    made = fleet(scope, notifications=topic)
+    StackExpiry(scope, "Expiry", after=Duration.days(3), notifications=topic)
+    OrphanSweep(scope, "Sweep", fleet=made, act=True, snapshots_older_than=Duration.days(30))
+
+
+def _all_limits(scope: Construct) -> None:
+    """Every option of the release that needs a permission, for a group of somebody else."""
+    group = autoscaling.AutoScalingGroup.from_auto_scaling_group_name(scope, "Group", "training-workers")
+    policy = IdlePolicy(max_unknown=Duration.hours(6), end_retained_after=Duration.hours(12), max_failed_launches=3)
+    IdleRelease(scope, "Release", auto_scaling_group=group, idle=policy, demand=QueueDemand(queue(scope)))
+
+
+MORE: Mapping[str, Callable[[Construct], None]] = {"the_end": _the_end, "all_limits": _all_limits}
+NAMES = (*SCENARIOS, *MORE)
+
+
+@cache
+def made_of(name: str) -> Mapping[str, Any]:
+    """Return the template of a scenario."""
+    if name in SCENARIOS:
+        return template(name)
+    test_stack = stack()
+    MORE[name](test_stack)
+    return dict(Template.from_stack(test_stack).to_json())
+
+
 def policies(scenario: str) -> dict[str, list[dict[str, Any]]]:
     """Return the statements of each function's role as they are in the template, by the function's logical id."""
-    made = template(scenario)
+    made = made_of(scenario)
     found: dict[str, list[dict[str, Any]]] = {}
     for id, function in resources(made, "AWS::Lambda::Function").items():
         (role,) = references(function["Properties"]["Role"])
@@ -63,7 +101,7 @@ def _statements(made: Mapping[str, Any], role: str) -> Iterator[dict[str, Any]]:
 # ---- listed
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS)
+@pytest.mark.parametrize("scenario", NAMES)
 def test_policies_of_the_functions(scenario: str, snapshot: SnapshotAssertion) -> None:
     listed = {id: [plain(each) for each in statements] for id, statements in policies(scenario).items()}
     assert listed == snapshot(extension_class=JSONSnapshotExtension)
@@ -98,7 +136,7 @@ def _names_something_of_ours(resource: Any) -> bool:
     return bool(named) or "training-workers" in text(resource)
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS)
+@pytest.mark.parametrize("scenario", NAMES)
 def test_case_37_every_change_that_a_function_may_make_is_limited_to_its_fleet(scenario: str) -> None:
     for id, statements in policies(scenario).items():
         unlimited = [(id, mutating(each)) for each in statements if mutating(each) and not is_limited(each)]
@@ -177,9 +215,9 @@ def unexplained(statement: Mapping[str, Any]) -> set[tuple[str, str]]:
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
-@pytest.mark.parametrize("scenario", SCENARIOS)
+@pytest.mark.parametrize("scenario", NAMES)
 def test_the_linter_finds_nothing_that_is_not_explained(scenario: str) -> None:
-    made = template(scenario)
+    made = made_of(scenario)
     found = [
         (id, each)
         for id, statements in policies(scenario).items()

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from aws_cdk import App, Duration, Stack, Validations
+from aws_cdk import App, Duration, Stack, Token, Validations
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_sns as sns
 from aws_cdk.assertions import Template
@@ -247,10 +247,15 @@ def test_prices_are_known_for_what_can_be_running() -> None:
     [
         ({"act": "yes"}, "act must be of type bool"),
         ({"act": 1}, "act must be of type bool"),
-        ({"min_age": Duration.minutes(59)}, "min_age must be at least 1 hours"),
-        ({"min_age": Duration.days(91)}, "min_age must be .* at most 90 days"),
+        ({"min_age": Duration.minutes(59)}, "min_age must be whole seconds from 1 hours to 90 days, got '59 minutes'"),
+        ({"min_age": Duration.days(91)}, "min_age must be .* to 90 days, got '91 days'"),
         ({"min_age": 24}, "min_age must be of type Duration"),
-        ({"snapshots_older_than": Duration.hours(23)}, "snapshots_older_than must be at least 24 hours"),
+        ({"min_age": 0}, "min_age must be of type Duration, got 0"),
+        ({"min_age": ""}, "min_age must be of type Duration, got ''"),
+        ({"min_age": Duration.millis(3_600_001)}, "min_age must be whole seconds .* got '1 hour 1 milli'"),
+        ({"min_age": Duration.hours(Token.as_number({"Ref": "X"}))}, "min_age must be known at synth, got 'a token'"),
+        ({"snapshots_older_than": Duration.millis(1)}, "snapshots_older_than must be whole seconds"),
+        ({"snapshots_older_than": Duration.hours(23)}, "snapshots_older_than must be whole seconds from 24 hours"),
         ({"snapshots_older_than": "90 days"}, "snapshots_older_than must be of type Duration"),
         ({"notifications": "arn:aws:sns:x"}, "notifications must be an sns.ITopic"),
     ],

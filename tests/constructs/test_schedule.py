@@ -114,7 +114,7 @@ def test_a_wake_up_is_every_day_and_a_quarter_of_an_hour_ahead() -> None:
         ({"at": "8:30"}, "WakeUp: at must be a time from 00:00 to 23:59, as HH:MM, got '8:30'"),
         ({"at": "24:00"}, "WakeUp: at must"),
         ({"at": None}, "WakeUp: at must"),
-        ({"instances": 0}, "WakeUp: instances must be a whole number at least 1, got 0"),
+        ({"instances": 0}, "WakeUp: instances must be a whole number at least 1 and at most 1000000, got 0"),
         ({"instances": "2"}, "WakeUp: instances must"),
         ({"time_zone": "Europe/Berln"}, "WakeUp: time_zone must .* did you mean 'Europe/Berlin'"),
         ({"days": []}, "WakeUp: days must be a list of Weekday"),

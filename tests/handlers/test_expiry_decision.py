@@ -190,6 +190,12 @@ def test_without_that_guard_a_malformed_tag_would_be_no_tag(monkeypatch: pytest.
     assert at(EXPIRES, tags={TAG: "never"}).delete
 
 
+@pytest.mark.parametrize("value", ["0001-01-01", "9999-12-30"])
+def test_a_tag_at_the_end_of_the_calendar_is_a_moment_like_any_other(value: str) -> None:
+    decided = at(START, Memory(), tags={TAG: value})
+    assert decided.tell is (Notice.WARNING if value < "2000" else None)
+
+
 @given(some.text(max_size=256))
 def test_whatever_the_tag_holds_it_is_a_moment_or_malformed(value: str) -> None:
     with suppress(MalformedExpiry):

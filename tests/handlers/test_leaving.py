@@ -240,12 +240,12 @@ def history(aws: FakeAws) -> Iterable[Activity]:
     return read_activities(aws.client("autoscaling"), GROUP, patience(aws))
 
 
-def test_a_retained_member_is_found_and_one_of_the_warm_pool_is_not_one(aws: FakeAws) -> None:
+def test_retained_instances_are_found_those_of_a_warm_pool_too_and_none_waits_to_drain(aws: FakeAws) -> None:
     group = aws.add_group(GROUP, ["i-1", "i-2", "i-3", "i-4", "i-5"])
     states = ["InService", "Terminating:Retained", "Warmed:Terminating:Retained", "Warmed:Pending:Retained", "Standby"]
     for member, state in zip(group.members, states, strict=True):
         member.lifecycle_state = state
-    assert retained_ids(group_members(aws)) == ["i-2"]
+    assert retained_ids(group_members(aws)) == ["i-2", "i-3", "i-4"]
     assert waiting_to_drain(group_members(aws)) == []
 
 

@@ -10,11 +10,23 @@ import pytest
 
 from release_idle.launch_trouble import FailureCause, classify_failure, suspended_by_aws_message
 from release_idle.launches import LaunchReview
-from release_idle.measurement import Busy, Idle, Point, Series, Signal, Unknown, examine, window_before
+from release_idle.measurement import (
+    Busy,
+    Idle,
+    Point,
+    Series,
+    Signal,
+    Unknown,
+    examine,
+    span_to_read,
+    window_before,
+)
 from release_idle.members import Member, State, Verdict, is_coming
 from release_idle.planning import Candidate, CapacityLimits, Cause, plan_release
 from release_idle.release_pass import PassIncomplete
 from release_idle.state import LaunchMemory, PassState, StateStore
+from release_idle.state_document import MOST_ASKED, document_of, state_of, value_of
+from release_idle.unknown_memory import UNKNOWN_TAG
 from tests.handlers.driving import GROUP, QUEUE_ENVIRONMENT, Release, idle_fleet
 from tests.handlers.fake_aws import START, Call, FakeAws
 
@@ -47,6 +59,79 @@ def test_each_release_brings_the_desired_capacity_nearer_to_what_work_needs() ->
 @pytest.mark.parametrize("state", ["ReplacingRootVolume", "ReplacingRootVolume:Wait", "RootVolumeReplaced"])
 def test_an_instance_whose_root_volume_is_replaced_comes_back(state: str) -> None:
     assert is_coming(state)
+
+
+def test_a_member_on_its_way_out_is_no_capacity_that_stays() -> None:
+    idle = member("i-1")
+    candidate = Candidate(member=idle, cause=Cause.IDLE, reason="idle")
+    limits = CapacityLimits(min_size=1, desired=2, messages=0, demand=0, at_work=0, most_releases=10)
+    verdicts = {"i-1": Verdict(state=State.IDLE, reason="idle")}
+    made = plan_release([idle, member("i-2", "Terminating")], verdicts, [candidate], limits)
+    assert made.releases == ()
+
+
+# ---- what is said of a member
+
+
+@pytest.mark.parametrize(
+    ("state", "reason"),
+    [
+        ("pending", "EC2 says that it is pending"),
+        ("stopping", "EC2 says that it is stopping"),
+        (None, "EC2 did not return the instance"),
+    ],
+)
+def test_what_ec2_says_is_the_reason(aws: FakeAws, state: str | None, reason: str) -> None:
+    idle_fleet(aws, "i-1")
+    if state is None:
+        aws.ec2.lost.add("i-1")
+    else:
+        aws.ec2.machines["i-1"].state = state
+    release = Release(aws)
+    release.run()
+    assert release.reasons() == {"i-1": reason}
+
+
+def test_what_the_signals_say_is_the_reason_of_a_release(aws: FakeAws) -> None:
+    idle_fleet(aws, "i-1")
+    release = Release(aws)
+    release.run()
+    (line,) = release.lines.documents("verdict")
+    assert line["reason"].startswith("gpu (nvidia_smi_utilization_gpu Maximum) below 5 for")
+    assert line["released_because"] == line["reason"]
+
+
+def test_a_member_whose_warm_up_ends_now_is_judged(aws: FakeAws) -> None:
+    idle_fleet(aws, "i-1", age=timedelta(seconds=600), busy=("i-1",))
+    release = Release(aws)
+    release.run()
+    assert release.verdicts() == {"i-1": "busy"}
+
+
+def test_a_tag_of_somebody_else_s_policy_is_left_alone(aws: FakeAws) -> None:
+    idle_fleet(aws, "i-1", busy=("i-1",))
+    aws.ec2.machines["i-1"].tags[UNKNOWN_TAG] = "2026-11-30T11:00:00Z 3"
+    Release(aws).run()
+    assert aws.changes() == []
+
+
+# ---- measuring
+
+WINDOW_SIGNAL = Signal(name="gpu", metric="gpu", statistic="Maximum", idle_below=5, means="work")
+
+
+def test_a_long_window_is_read_in_a_multiple_of_its_period_only() -> None:
+    window = window_before(START, window_seconds=150_000, period_seconds=600)
+    assert span_to_read(WINDOW_SIGNAL, window, START).period_seconds == 3600
+
+
+def test_idle_minutes_long_before_the_window_make_up_for_nothing() -> None:
+    window = window_before(START, window_seconds=900, period_seconds=60)
+    seen = [back for back in range(1, 20) if back not in (5, 8, 11)]
+    points = tuple(Point(window.end - timedelta(minutes=back), 0.0) for back in seen)
+    finding = examine(WINDOW_SIGNAL, Series(points, 60), window, expected_from=START - timedelta(days=1), now=START)
+    assert isinstance(finding, Unknown)
+    assert finding.reason == "gpu (gpu Maximum) was seen idle for 14 of 15 min"
 
 
 # ---- what the second look asks for
@@ -90,6 +175,28 @@ def test_a_lease_that_ended_is_named_as_the_reason(aws: FakeAws, monkeypatch: py
     with pytest.raises(PassIncomplete, match="recording who is asked to leave: the lease has ended"):
         Release(aws).run()
     assert aws.terminated() == []
+
+
+def test_a_state_that_cannot_be_read_is_named_as_the_reason(aws: FakeAws) -> None:
+    idle_fleet(aws, "i-1")
+    aws.fail("GetParameter", "AccessDenied")
+    with pytest.raises(PassIncomplete, match=r"taking the lease: SSM GetParameter: .*AccessDenied"):
+        Release(aws).run()
+
+
+def test_the_state_is_written_as_a_plain_string(aws: FakeAws) -> None:
+    idle_fleet(aws, "i-1")
+    Release(aws).run()
+    assert {call.parameters["Type"] for call in aws.calls if call.operation == "PutParameter"} == {"String"}
+
+
+def test_the_newest_of_too_many_are_remembered_in_few_letters() -> None:
+    leaving = {f"i-{number:03}": START - timedelta(seconds=number) for number in range(MOST_ASKED + 1)}
+    kept = state_of(2, document_of(value_of(PassState(version=1, leaving=leaving)))).leaving
+    # Not even that many fit when each has a time of its own; whoever was asked last is among those that do.
+    assert "i-000" in kept
+    assert f"i-{MOST_ASKED:03}" not in kept
+    assert '": ' not in value_of(PassState(version=1, leaving=leaving))
 
 
 def test_launches_that_were_stopped_are_counted_while_the_history_cannot_be_read(
@@ -168,7 +275,7 @@ def test_idle_time_says_why_it_is_unknown_or_busy() -> None:
     assert isinstance(ended, Unknown)
     assert ended.reason == "idle (idle_seconds Minimum) has had no data since 2026-11-30T11:52Z"
     assert isinstance(nonsense, Unknown)
-    assert nonsense.reason == "idle (idle_seconds Minimum) holds -1.0 at 2026-11-30T11:57Z"
+    assert nonsense.reason == "idle (idle_seconds Minimum) holds -1 at 2026-11-30T11:57Z"
     assert isinstance(busy, Busy)
     assert busy.reason == "idle (idle_seconds Minimum) was 60 s at 2026-11-30T11:57Z, the window is 900 s"
 

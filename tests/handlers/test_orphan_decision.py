@@ -209,7 +209,7 @@ def test_without_asking_by_id_a_member_would_go(aws: FakeAws, monkeypatch: pytes
 
 
 def test_without_the_stacks_resources_its_own_volume_would_go(aws: FakeAws, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("orphan_sweep.fleet._stack_resources", lambda *given: [])
+    monkeypatch.setattr("orphan_sweep.fleet._stack_resources", lambda *given: ["train"])
     sweeper = Sweeper(aws)
     left = leave(sweeper, "volume")
     sweeper.world.cloudformation.resources.append(left.id)

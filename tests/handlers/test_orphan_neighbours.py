@@ -218,6 +218,20 @@ def test_a_group_without_the_fleets_tag_makes_nothing_an_orphan(sweeper: Sweeper
     assert sweeper.told_nothing_of(left.id)
 
 
+def test_case_48_a_list_of_the_stacks_resources_that_lacks_the_group_makes_nothing_an_orphan(
+    sweeper: Sweeper,
+) -> None:
+    left = leave(sweeper, "volume")
+    sweeper.world.cloudformation.resources += [left.id]
+    sweeper.run()
+    sweeper.wait(DAY)
+    sweeper.world.cloudformation.resources.clear()
+    with pytest.raises(Exception, match="does not list the group"):
+        sweeper.run()
+    assert left.mark is None
+    assert left.there()
+
+
 def test_only_the_unused_versions_of_the_fleets_template_go(sweeper: Sweeper, aws: FakeAws) -> None:
     world = sweeper.world
     world.add_template(TEMPLATE, OURS, versions=9, default=1)

@@ -79,6 +79,35 @@ def test_a_snapshot_that_any_version_of_the_fleets_template_names_stays(sweeper:
     assert sweeper.run()["orphans"] == {"launch template version": 1}
 
 
+@pytest.mark.parametrize("launched", [False, True])
+def test_case_37_a_snapshot_of_a_version_that_a_neighbours_group_or_member_uses_stays(
+    sweeper: Sweeper, aws: FakeAws, launched: bool
+) -> None:
+    left, world = leave(sweeper, "snapshot"), sweeper.world
+    world.add_template("lt-neighbour", {}, versions=3)
+    devices = [{"DeviceName": "/dev/xvdb", "Ebs": {"SnapshotId": left.id}}]
+    world.ec2.versions["lt-neighbour"][1]["LaunchTemplateData"] = {"BlockDeviceMappings": devices}
+    aws.add_group("neighbour", ["i-neighbour"])
+    named = {"LaunchTemplateId": "lt-neighbour", "LaunchTemplateName": "name-of-lt-neighbour", "Version": "2"}
+    uses = {"LaunchTemplate": named}
+    if launched:
+        world.autoscaling.member_launched_from["i-neighbour"] = uses
+    else:
+        world.autoscaling.launches_from["neighbour"] = uses
+    assert sweeper.run_twice()["freed"] == []
+    assert left.there()
+
+
+def test_a_template_that_is_gone_although_a_member_came_from_it_hides_no_snapshot(
+    sweeper: Sweeper, aws: FakeAws
+) -> None:
+    left = leave(sweeper, "snapshot")
+    aws.add_group("neighbour", ["i-neighbour"])
+    gone = {"LaunchTemplateId": "lt-gone", "LaunchTemplateName": "gone", "Version": "2"}
+    sweeper.world.autoscaling.member_launched_from["i-neighbour"] = {"LaunchTemplate": gone}
+    assert sweeper.run_twice()["freed"] == [left.id]
+
+
 @pytest.mark.parametrize(("state", "found"), [("completed", 1), ("error", 1), ("pending", 0), ("recovering", 0)])
 def test_a_snapshot_that_is_being_made_stays(sweeper: Sweeper, state: str, found: int) -> None:
     sweeper.world.add_snapshot("snap-1", OURS, State=state)

@@ -245,6 +245,101 @@ def test_case_33_beyond_the_surplus_each_release_lowers_it(aws: FakeAws) -> None
     assert (group.desired, group.replacements, aws.terminated()) == (0, 0, ["i-1", "i-2", "i-3"])
 
 
+def surplus_without_launches(aws: FakeAws, *ids: str, desired: int, min_size: int = 0) -> None:
+    """Create a group with more members than desired, that cannot replace one."""
+    idle_fleet(aws, *ids, desired=desired, min_size=min_size)
+    aws.autoscaling.groups[GROUP].suspended = ["Launch"]
+
+
+def resize_before(aws: FakeAws, occurrence: int, *, minimum: int) -> None:
+    """Let somebody raise the minimum, and AWS the desired capacity with it, once that many members were asked for."""
+    group = aws.autoscaling.groups[GROUP]
+    asked = 0
+
+    def happen(call: Call) -> None:
+        nonlocal asked
+        if asked >= occurrence and group.min_size < minimum:
+            group.min_size, group.desired = minimum, max(minimum, group.desired)
+        asked += call.operation == "TerminateInstanceInAutoScalingGroup"
+
+    aws.before.append(happen)
+
+
+def test_case_33_without_launches_the_whole_surplus_goes(aws: FakeAws) -> None:
+    surplus_without_launches(aws, "i-1", "i-2", "i-3", "i-4", desired=2, min_size=2)
+    aws.autoscaling.lag()
+    assert Release(aws).run()["released"] == ["i-1", "i-2"]
+    assert aws.autoscaling.groups[GROUP].desired == 2
+    # Each time the group is looked at once more, just before.
+    assert aws.operations().count("DescribeAutoScalingGroups") == 4
+
+
+def test_case_33_who_ends_by_itself_is_no_part_of_what_stays(aws: FakeAws) -> None:
+    """EC2 has ended i-4, which the group does not show yet. Then the minimum is raised to the three others."""
+    surplus_without_launches(aws, "i-1", "i-2", "i-3", "i-4", desired=2, min_size=2)
+    aws.ec2.machines["i-4"].state = "shutting-down"
+    group = aws.autoscaling.groups[GROUP]
+    looks = 0
+
+    def happen(call: Call) -> None:
+        nonlocal looks
+        looks += call.operation == "DescribeAutoScalingGroups"
+        if looks == 3:
+            group.min_size = group.desired = 3
+
+    aws.before.append(happen)
+    assert Release(aws).run()["released"] == []
+    assert looks == 3
+
+
+@pytest.mark.parametrize(("raised_after", "released"), [(1, ["i-1"]), (2, ["i-1", "i-2"])])
+def test_case_33_a_minimum_raised_while_members_go_keeps_the_rest_of_the_surplus(
+    aws: FakeAws, raised_after: int, released: list[str]
+) -> None:
+    """Nothing would be launched for who goes, and AWS refuses nobody who goes without lowering the capacity."""
+    surplus_without_launches(aws, "i-1", "i-2", "i-3", "i-4", desired=0)
+    group = aws.autoscaling.groups[GROUP]
+    resize_before(aws, raised_after, minimum=4 - raised_after)
+    release = Release(aws)
+    assert release.run()["released"] == released
+    assert group.active == group.min_size == 4 - raised_after
+    kept = release.lines.documents("verdict")[3]["kept_because"]
+    assert kept.endswith(f"is to be larger: {4 - raised_after} are there, {4 - raised_after} are needed")
+    # They were not asked for, so nothing remembers them as leaving.
+    assert Release(aws).run()["released"] == []
+    aws.before.clear()
+    group.min_size = group.desired = 0
+    assert Release(aws).run()["released"] == [each for each in ("i-1", "i-2", "i-3", "i-4") if each not in released]
+
+
+def test_case_33_without_the_look_before_each_the_group_would_fall_below_its_minimum(
+    aws: FakeAws, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    surplus_without_launches(aws, "i-1", "i-2", "i-3", "i-4", desired=0)
+    group = aws.autoscaling.groups[GROUP]
+    resize_before(aws, 1, minimum=3)
+    monkeypatch.setattr("release_idle.acting.is_surplus", lambda *group: True)
+    Release(aws).run()
+    assert group.active < group.min_size
+
+
+def test_case_35_a_group_that_cannot_be_looked_at_keeps_its_surplus(aws: FakeAws) -> None:
+    surplus_without_launches(aws, "i-1", "i-2", desired=1)
+    looks = 0
+
+    def happen(call: Call) -> None:
+        nonlocal looks
+        looks += call.operation == "DescribeAutoScalingGroups"
+        if looks == 3 and not aws.faults:
+            aws.fail("DescribeAutoScalingGroups", "AccessDenied")
+
+    aws.before.append(happen)
+    with pytest.raises(PassIncomplete, match="DescribeAutoScalingGroups"):
+        Release(aws).run()
+    # The second one goes by lowering the capacity, which AWS itself would refuse at the minimum.
+    assert [c.parameters["ShouldDecrementDesiredCapacity"] for c in aws.changes()] == [True]
+
+
 def test_case_33_two_runs_in_a_row_lower_it_once(aws: FakeAws) -> None:
     idle_fleet(aws, "i-1", "i-2", "i-3", "i-4", busy=("i-2", "i-3", "i-4"))
     Release(aws).run(alarm_event())

@@ -11,8 +11,9 @@ import pytest
 from release_idle.release_pass import PassIncomplete
 from runtime.triggers import MalformedEvent
 from tests.handlers.driving import GROUP, MANUAL, STATE_PARAMETER, Release, idle_fleet
-from tests.handlers.fake_aws import FakeAws
-from tests.handlers.fake_aws.activities import terminating
+from tests.handlers.fake_aws import Call, FakeAws
+from tests.handlers.fake_aws.activities import failed_launch, terminating
+from tests.handlers.fake_aws.groups import FakeMember
 
 DRAIN = {"DRAIN_HOOK": "Drain"}
 RETAINED = {"RETAINED_AFTER_SECONDS": "3600"}
@@ -219,3 +220,121 @@ def test_case_35_a_history_that_cannot_be_read_holds_up_nobody_and_is_told(aws: 
         Release(aws, RETAINED).run()
     assert [call.parameters["InstanceId"] for call in aws.changes()] == ["i-2"]
     assert json.loads(aws.ssm.parameters[STATE_PARAMETER].value)["retained"] == {"2026-11-30T12:00:00Z": "1"}
+
+
+def puts(aws: FakeAws) -> int:
+    return aws.operations().count("PutParameter")
+
+
+def test_one_whose_time_has_not_come_is_written_down_once_and_then_costs_no_lease(aws: FakeAws) -> None:
+    fleet(aws, "i-1", "i-2", busy=("i-2",))
+    retain(aws, "i-1", timedelta(minutes=1))
+    Release(aws, RETAINED).run()
+    assert puts(aws) == 2
+    for _ in range(5):
+        Release(aws, RETAINED).run()
+    assert puts(aws) == 2
+    assert aws.operations().count("DescribeScalingActivities") == 1
+    # It is gone by other means: that is remembered no longer.
+    group = aws.autoscaling.groups[GROUP]
+    group.members = group.members[1:]
+    Release(aws, RETAINED).run()
+    assert puts(aws) == 2
+
+
+def test_one_that_somebody_holds_past_its_time_costs_no_lease_either(aws: FakeAws) -> None:
+    fleet(aws, "i-1")
+    retain(aws, "i-1", timedelta(days=3))
+    aws.ec2.machines["i-1"].tags["accelerated-fleet:hold"] = "looking at it"
+    for _ in range(5):
+        Release(aws, RETAINED).run()
+    assert puts(aws) == 2
+
+
+def test_one_that_was_asked_to_leave_costs_no_lease_while_the_group_lags(aws: FakeAws) -> None:
+    fleet(aws, "i-1")
+    retain(aws, "i-1", timedelta(days=3))
+    aws.autoscaling.lag()
+    Release(aws, RETAINED).run()
+    before = puts(aws)
+    Release(aws, RETAINED).run()
+    assert puts(aws) == before
+
+
+def test_one_that_is_held_between_the_looks_stays(aws: FakeAws) -> None:
+    fleet(aws, "i-1")
+    retain(aws, "i-1", timedelta(days=3))
+
+    def happen(call: Call) -> None:
+        if call.operation == "PutParameter":
+            aws.ec2.machines["i-1"].tags["accelerated-fleet:hold"] = "true"
+
+    aws.before.append(happen)
+    assert Release(aws, RETAINED).run()["released"] == []
+    assert aws.changes() == []
+
+
+def test_a_long_history_takes_five_pages_and_no_time_from_the_releases(aws: FakeAws) -> None:
+    """Six weeks of a busy group, in which nothing says since when: each page takes its time."""
+    fleet(aws, "i-1", "i-2")
+    retain(aws, "i-1")
+    group = aws.autoscaling.groups[GROUP]
+    group.activities += [failed_launch("no", aws.clock.now() - timedelta(minutes=n)) for n in range(1000)]
+    aws.before.append(lambda call: aws.clock.advance(5) if call.operation == "DescribeScalingActivities" else None)
+    assert Release(aws, RETAINED, seconds=60).run()["released"] == ["i-2"]
+    assert aws.operations().count("DescribeScalingActivities") == 5
+
+
+# ---- retained in a warm pool, which the description of a group leaves out
+
+
+def warm_pool(aws: FakeAws, monkeypatch: pytest.MonkeyPatch, **states: str) -> None:
+    """Give the group a warm pool with these instances."""
+    group = aws.autoscaling.groups[GROUP]
+    described = group.document
+    monkeypatch.setattr(group, "document", lambda: {**described(), "WarmPoolConfiguration": {"MinSize": 1}})
+    for name, state in states.items():
+        instance_id = name.replace("_", "-")
+        group.warm_pool.append(FakeMember(instance_id, state))
+        aws.add_machine(instance_id, tags={"aws:autoscaling:groupName": GROUP})
+
+
+WARM = {"i_7": "Warmed:Stopped", "i_8": "Warmed:Terminating:Retained", "i_9": "Warmed:Pending:Retained"}
+
+
+def test_those_retained_in_a_warm_pool_are_reported_and_ended_and_the_others_left_alone(
+    aws: FakeAws, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fleet(aws, "i-1", busy=("i-1",), min_size=1)
+    warm_pool(aws, monkeypatch, **WARM)
+    release = Release(aws, RETAINED)
+    assert release.run()["released"] == []
+    assert release.verdicts() == {"i-1": "busy", "i-8": "held", "i-9": "held"}
+    assert release.lines.metrics()[0]["MembersRetained"] == 2
+    aws.clock.advance(3600)
+    aws.publish("i-1", 95)
+    assert Release(aws, RETAINED).run()["released"] == ["i-8", "i-9"]
+    assert [call.parameters["ShouldDecrementDesiredCapacity"] for call in aws.changes()] == [False, False]
+    assert aws.autoscaling.groups[GROUP].desired == 1
+
+
+def test_a_warm_pool_that_cannot_be_read_holds_up_nobody_and_is_told(
+    aws: FakeAws, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fleet(aws, "i-1")
+    warm_pool(aws, monkeypatch, **WARM)
+    aws.fail("DescribeWarmPool", "AccessDenied")
+    with pytest.raises(PassIncomplete, match="DescribeWarmPool"):
+        Release(aws, RETAINED).run()
+    assert [call.parameters["InstanceId"] for call in aws.changes()] == ["i-1"]
+
+
+@pytest.mark.parametrize("environment", [{}, RETAINED])
+def test_nobody_asks_for_a_warm_pool_without_one_or_without_the_policy(
+    aws: FakeAws, monkeypatch: pytest.MonkeyPatch, environment: dict[str, str]
+) -> None:
+    fleet(aws, "i-1")
+    if not environment:
+        warm_pool(aws, monkeypatch, **WARM)
+    Release(aws, environment).run()
+    assert "DescribeWarmPool" not in aws.operations()

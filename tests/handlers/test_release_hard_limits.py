@@ -84,6 +84,62 @@ def test_case_07_an_outage_of_the_metrics_counts_for_no_limit(aws: FakeAws) -> N
     assert Release(aws, UNKNOWN).run()["released"] == []
 
 
+@pytest.mark.parametrize("status", ["InternalError", "Forbidden", "PartialData"])
+def test_case_07_results_that_aws_failed_to_give_count_for_no_limit(aws: FakeAws, status: str) -> None:
+    """An answer can be there, and each result in it be a failure: all are at work."""
+    fleet(aws, "i-1", "i-2")
+    aws.cloudwatch.statuses = {"i-1": status, "i-2": status}
+    for _ in range(5 * 12):
+        with pytest.raises(PassIncomplete):
+            Release(aws, UNKNOWN).run()
+        later(aws, 5, i_1=95, i_2=95)
+    assert aws.changes() == []
+
+
+def test_case_07_an_answer_without_any_result_counts_for_no_limit(aws: FakeAws) -> None:
+    fleet(aws, "i-1", "i-2")
+    aws.cloudwatch.left_out = {"i-1", "i-2"}
+    for _ in range(5 * 12):
+        with pytest.raises(PassIncomplete):
+            Release(aws, UNKNOWN).run()
+        later(aws, 5, i_1=95, i_2=95)
+    assert aws.changes() == []
+
+
+@pytest.mark.parametrize("cpu", [0, None])
+def test_case_07_one_signal_that_aws_fails_to_give_may_show_work(aws: FakeAws, cpu: int | None) -> None:
+    """The processor idles, or is silent, and what the accelerator does cannot be read: it is at work."""
+    fleet(aws, "i-1")
+    if cpu is not None:
+        until = aws.clock.now() + timedelta(minutes=300)
+        aws.publish("i-1", cpu, metric="cpu_usage_active", minutes=600, until=until)
+    gpu = GPU_SIGNAL["metric"]
+    aws.fail(
+        "GetMetricData",
+        "Throttling",
+        matches=lambda p: p["MetricDataQueries"][0]["MetricStat"]["Metric"]["MetricName"] == gpu,
+    )
+    for _ in range(3 * 12):
+        with pytest.raises(PassIncomplete):
+            Release(aws, {**UNKNOWN, "SIGNALS": json.dumps([GPU_SIGNAL, CPU_SIGNAL])}).run()
+        later(aws, 5, i_1=95)
+    assert aws.changes() == []
+
+
+@pytest.mark.parametrize("silent", [(), ("i-1",)])
+def test_case_68_while_sessions_cannot_be_read_no_time_is_counted(aws: FakeAws, silent: tuple[str, ...]) -> None:
+    """Somebody may be on the machine, mending the driver that is silent."""
+    fleet(aws, "i-1", silent=silent)
+    if not silent:
+        aws.publish("i-1", 0)
+    aws.fail("DescribeSessions", "AccessDeniedException")
+    for _ in range(3 * 12):
+        with pytest.raises(PassIncomplete):
+            Release(aws, {**UNKNOWN, "WATCH_SESSIONS": "true"}).run()
+        later(aws, 5, **({} if silent else {"i_1": 0}))
+    assert aws.changes() == []
+
+
 def test_case_34_one_pass_that_leaves_a_member_out_changes_nothing_but_a_tag(aws: FakeAws) -> None:
     idle_fleet(aws, "i-1", "i-2", busy=("i-1", "i-2"))
     aws.cloudwatch.left_out = {"i-1"}

@@ -227,6 +227,28 @@ def test_out_of_time_is_told_and_the_next_pass_goes_on(aws: FakeAws) -> None:
     assert aws.autoscaling.groups[GROUP].desired == 0
 
 
+def test_a_pass_that_runs_out_of_time_still_gives_the_lease_back(aws: FakeAws) -> None:
+    """A short run, or one whose reading took most of its time. Who was not asked to leave is asked by the next."""
+    ids = [f"i-{n}" for n in range(6)]
+    idle_fleet(aws, *ids)
+    slow = 10.0
+
+    def happen(call: Call) -> None:
+        if call.operation == TERMINATE:
+            aws.clock.advance(slow)
+
+    aws.before.append(happen)
+    first = Release(aws, seconds=33)
+    with pytest.raises(PassIncomplete, match="ran out of time") as raised:
+        first.run()
+    assert "giving the lease back" not in str(raised.value) + first.lines.text
+    assert "lease" not in state(aws)
+    slow = 0.0
+    for each in ids:
+        aws.publish(each, 0)
+    assert Release(aws).run()["released"] == ids[2:]
+
+
 def test_a_pass_that_died_holds_up_others_only_until_its_lease_ends(aws: FakeAws) -> None:
     idle_fleet(aws, "i-1")
 

@@ -299,18 +299,28 @@ def test_case_34_only_three_passes_in_a_row_and_the_time_let_it_go(tags: dict[st
 CPU = Signal(name="cpu", metric="cpu_usage_active", statistic="Maximum", idle_below=30, means="work")
 
 
-@pytest.mark.parametrize(("cpu", "goes"), [(BUSY, False), (IDLE, True), (SILENT, True), (Unreadable("x"), True)])
+@pytest.mark.parametrize(
+    ("cpu", "goes"),
+    [
+        (BUSY, False),
+        (IDLE, True),
+        (SILENT, True),
+        (Unreadable("left out", absent=True), True),
+        (Unreadable("x"), False),
+    ],
+)
 @pytest.mark.parametrize("in_session", [False, None])
 def test_case_06_unknown_by_one_signal_and_busy_by_another_is_not_ended(
     cpu: Reading, goes: bool, in_session: bool | None
 ) -> None:
-    """The driver no longer tells, or sessions cannot be read, while the machine works."""
+    """The driver no longer tells while the machine works, or what AWS fails to tell may be work or a person."""
     each = replace(member(tags=unknown_for(DAY)), in_session=in_session)
     world = replace(facts(each), readings={"i-1": {"gpu": SILENT, "cpu": cpu}})
     decision = decide(world, replace(LIMIT, signals=(GPU, CPU)))
     assert decision.verdicts["i-1"].state is State.UNKNOWN
-    assert released(decision) == (["i-1"] if goes else [])
-    assert decision.forget == (() if goes else ("i-1",))
+    assert released(decision) == (["i-1"] if goes and in_session is False else [])
+    # Only what is known ends the row; what could not be asked is no end of it.
+    assert decision.forget == (("i-1",) if cpu is BUSY else ())
 
 
 def test_what_is_remembered_grows_from_pass_to_pass_and_is_forgotten_when_known() -> None:

@@ -154,3 +154,23 @@ def test_case_12_what_was_launched_while_signals_were_read_is_not_cut_off(aws: F
     Release(aws, QUEUE_ENVIRONMENT).run()
     assert set_to(aws) == []
     assert group.active == 4
+
+
+@pytest.mark.parametrize(("messages", "number"), [(6, 6), (0, 6), (0, 2)])
+def test_case_12_a_number_that_somebody_set_while_the_pass_ran_is_left_to_the_next(
+    aws: FakeAws, messages: int, number: int
+) -> None:
+    """Work arrived after the queue was read and woke the fleet, or a person set another number."""
+    short_of_capacity(aws, "i-1", desired=3, busy=("i-1",))
+    group = aws.autoscaling.groups[GROUP]
+    group.suspended = ["Launch"]
+    aws.sqs.hold(visible=0)
+
+    def happen(call: Call) -> None:
+        if call.operation == "PutParameter":
+            aws.sqs.hold(visible=messages)
+            group.desired = number
+
+    aws.before.append(happen)
+    Release(aws, QUEUE_ENVIRONMENT).run()
+    assert set_to(aws) == []

@@ -3,8 +3,10 @@
     python -m tests.mutants.run [--jobs N] [MODULE ...]
 
 Works on a copy in build/mutants, because mutmut knows a module by its path: there the handlers lie in src/, and are
-imported as on Lambda. Prints the share of mutants that the tests kill and every one that survives; exits with 1 when
-it is less than the bound. The survivors of the last run are explained in README.md beside this file.
+imported as on Lambda. Prints every mutant that survives with what it changes, and the share that the tests kill;
+exits with 1 when that is less than the bound. A survivor that changes only a sentence written for people is counted
+apart: what such a sentence must say is tested where somebody acts on it. The others are explained in README.md beside
+this file.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -57,6 +60,8 @@ SLOW = ("thousand", "twelve_hundred", "any_order", "without_the_number_of_the_ve
 
 _FOUND_OUT = ("killed", "timeout", "segfault", "suspicious")
 """A mutant that loops for ever or ends the process is found out as well as one that a test names."""
+
+_TEXT = re.compile(r'"([^"]*)"')
 
 _SETTINGS = """\
 [tool.mutmut]
@@ -112,18 +117,18 @@ def prepare(modules: Sequence[str]) -> None:
 
 def told() -> bool:
     """Print what became of the mutants; return whether enough were killed."""
-    counts: Counter[str] = Counter()
-    left: list[str] = []
-    for name, code in results():
-        outcome = status_by_exit_code[code]
-        counts[outcome] += 1
-        if outcome not in _FOUND_OUT:
-            left.append(f"{outcome}: {name}")
-    total = sum(counts.values())
-    share = 1 - len(left) / total if total else 0.0
-    print(*sorted(left), sep="\n")
-    print(f"{total - len(left)} of {total} mutants killed: {share:.1%}, at least {LEAST_KILLED:.0%} must be")
-    print(dict(counts))
+    outcomes = {name: status_by_exit_code[code] for name, code in results()}
+    left = {name: changed_lines(name) for name, outcome in sorted(outcomes.items()) if outcome not in _FOUND_OUT}
+    sentences = {name for name, lines in left.items() if changes_a_sentence(*lines)}
+    for name, (before, after) in left.items():
+        if name not in sentences:
+            print(f"{outcomes[name]}: {name}", *before, *after, sep="\n    ")
+    counted = len(outcomes) - len(sentences)
+    killed = len(outcomes) - len(left)
+    share = killed / counted if counted else 0.0
+    print(f"{len(outcomes)} mutants: {dict(Counter(outcomes.values()))}")
+    print(f"{len(sentences)} survivors change a sentence only")
+    print(f"{killed} of the other {counted} killed: {share:.1%}, at least {LEAST_KILLED:.0%} must be")
     return share >= LEAST_KILLED
 
 
@@ -131,6 +136,25 @@ def results() -> Iterator[tuple[str, int | None]]:
     """Yield every mutant with the exit code of its tests."""
     for path in sorted((PLACE / "mutants").rglob("*.py.meta")):
         yield from json.loads(path.read_text())["exit_code_by_key"].items()
+
+
+def changed_lines(name: str) -> tuple[list[str], list[str]]:
+    """Return the lines that a mutant replaces, and what it puts there."""
+    command = [str(Path(sys.executable).with_name("mutmut")), "show", name]
+    shown = subprocess.run(command, cwd=PLACE, capture_output=True, text=True, check=False).stdout.splitlines()
+    changed = [line for line in shown if line[:1] in ("+", "-") and line[:3] not in ("+++", "---")]
+    return [line for line in changed if line[0] == "-"], [line for line in changed if line[0] == "+"]
+
+
+def changes_a_sentence(before: Sequence[str], after: Sequence[str]) -> bool:
+    """Return whether nothing differs but the text of literals with several words: names and keys have one."""
+    if len(before) != len(after):
+        return False
+    for old, new in zip(before, after, strict=True):
+        differing = [pair for pair in zip(_TEXT.findall(old), _TEXT.findall(new), strict=False) if pair[0] != pair[1]]
+        if _TEXT.sub("", old[1:]) != _TEXT.sub("", new[1:]) or not all(" " in text for text, _ in differing):
+            return False
+    return bool(before)
 
 
 if __name__ == "__main__":

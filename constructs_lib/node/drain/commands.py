@@ -27,13 +27,13 @@ class Commands:
     def start(self, which: str, text: str, reason: str, seconds_left: float) -> None:
         """Start a command; raise OSError if that cannot be done."""
         told = {REASON: reason, SECONDS_LEFT: str(int(seconds_left))}
-        self._events.tell("command starts", command=which, reason=reason, seconds_left=int(seconds_left))
         self._running[which] = subprocess.Popen(
             ["/bin/bash", "-c", text],
             stdin=subprocess.DEVNULL,
             env={**self._environment, **told},
             start_new_session=True,
         )
+        self._events.tell("command starts", command=which, reason=reason, seconds_left=int(seconds_left))
 
     def running(self) -> frozenset[str]:
         """Return which commands run, and tell how those ended that do so no more."""

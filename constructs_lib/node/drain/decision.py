@@ -174,6 +174,12 @@ def completed(state: State) -> State:
     return replace(state, hook_over=True)
 
 
+def not_begun(state: State, which: str) -> State:
+    """Return the state when a command could not be started: it is tried again."""
+    again = replace(state, rebalance=state.rebalance if state.reason else "")
+    return replace(again, checkpoint=NOT_YET) if which == CHECKPOINT else replace(again, command=NOT_YET)
+
+
 def decide(asked: Drain, before: State, sight: Sight) -> tuple[State, tuple[Action, ...]]:
     """Return what is to be done now, in this order, and the state after it. What was seen before changes nothing."""
     plan = _Plan(asked, sight, _ended_commands(before, sight))
@@ -291,11 +297,12 @@ class _Plan:
         if (state.reason, state.deadline) != (before.reason, before.deadline):
             self.actions.append(Announce(state.reason, state.deadline))
         if not state.outcome:
-            self._work_towards_the_end()
+            # What was seen before that was said tells nothing: whoever could not know of it may have taken a job since.
+            self._work_towards_the_end(may_be_over=bool(before.reason))
         if self.state.outcome:
             self._let_it_go()
 
-    def _work_towards_the_end(self) -> None:
+    def _work_towards_the_end(self, *, may_be_over: bool) -> None:
         now, deadline = self.sight.now, self.state.deadline
         if now >= deadline:
             self.actions += [Kill(which) for which in sorted(self.sight.running)]
@@ -309,7 +316,7 @@ class _Plan:
             self.actions.append(Signal())
         if self.asked.command and self.state.command == NOT_YET:
             self._run(COMMAND)
-        if BEGUN not in (self.state.checkpoint, self.state.command) and self.sight.work.over:
+        if may_be_over and BEGUN not in (self.state.checkpoint, self.state.command) and self.sight.work.over:
             self._change(outcome=DONE)
 
     def _run(self, which: str) -> None:

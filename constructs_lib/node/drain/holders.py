@@ -15,6 +15,7 @@ from pathlib import Path
 
 from .. import busy
 from ..files import read_text, write_atomically
+from .commands import REASON
 
 _PROC = Path("/proc")
 # Positions in /proc/<pid>/stat behind the name of the command (proc(5)).
@@ -36,8 +37,9 @@ class Process:
 def find_holders(directory: Path, proc: Path = _PROC) -> list[Process]:
     """Return the programs that hold a mark in the directory now.
 
-    Left out is `accelerated-node busy`, which would pass a signal on to the command that gets it already, and what a
-    program has forked of itself: a loader of data ends when its program ends, and is no use to it before.
+    Left out is `accelerated-node busy`, which would pass a signal on to the command that gets it already, the drain's
+    own commands, which may be saving something, and what a program has forked of itself: a loader of data ends when its
+    program ends, and is no use to it before.
     """
     marks = _locked_in(directory, busy.read_kernel_list())
     if not marks:
@@ -48,7 +50,8 @@ def find_holders(directory: Path, proc: Path = _PROC) -> list[Process]:
         try:
             place = proc / str(pid)
             stat = _stat(place)
-            if not _is_wrapper(place) and not (stat[_PARENT] in holders and _same_program(place, proc, stat[_PARENT])):
+            is_fork = stat[_PARENT] in holders and _same_program(place, proc, stat[_PARENT])
+            if not is_fork and not _is_wrapper(place) and not _is_of_a_command(place):
                 found.append(Process(pid, stat[_START]))
         except (FileNotFoundError, ProcessLookupError):  # ended meanwhile
             continue
@@ -102,6 +105,11 @@ def _is_wrapper(place: Path) -> bool:
     return _BUSY in words and any(_PACKAGE in word for word in words[: words.index(_BUSY)])
 
 
+def _is_of_a_command(place: Path) -> bool:
+    begin = f"{REASON}=".encode()
+    return any(word.startswith(begin) for word in (place / "environ").read_bytes().split(b"\0"))
+
+
 def _same_program(place: Path, proc: Path, parent: int) -> bool:
     other = proc / str(parent)
     try:
@@ -138,10 +146,14 @@ class Herald:
         for process in new:
             # Written down before: at worst nobody is told twice.
             told.add(process)
-        if new:
-            text = json.dumps([[process.pid, process.start] for process in sorted(told, key=lambda each: each.pid)])
-            write_atomically(self._memory, text)
-        return sum(self._signal(process) for process in new)
+        try:
+            if new:
+                text = json.dumps([[process.pid, process.start] for process in sorted(told, key=lambda each: each.pid)])
+                write_atomically(self._memory, text)
+        finally:
+            # Also where nothing can be written: this program itself remembers.
+            sent = sum(self._signal(process) for process in new)
+        return sent
 
     def forget(self) -> None:
         """Begin anew: another drain is another signal."""
@@ -150,7 +162,7 @@ class Herald:
 
     def _remembered(self) -> set[Process]:
         if self._told is None:
-            self._told = _parse(read_text(self._memory))
+            self._told = _read(self._memory)
         return self._told
 
     def _signal(self, process: Process) -> bool:
@@ -169,8 +181,9 @@ class Herald:
         return True
 
 
-def _parse(text: str | None) -> set[Process]:
+def _read(memory: Path) -> set[Process]:
     try:
-        return {Process(int(pid), int(start)) for pid, start in json.loads(text or "[]")}
-    except (ValueError, TypeError, RecursionError):
+        return {Process(int(pid), int(start)) for pid, start in json.loads(read_text(memory) or "[]")}
+    except (OSError, ValueError, TypeError, RecursionError):
+        # To be told twice is better than never.
         return set()

@@ -34,6 +34,7 @@ from .decision import (
     Work,
     completed,
     decide,
+    not_begun,
 )
 from .notices import Notices, read_notices
 
@@ -113,6 +114,7 @@ class Service:
         self._identity: Identity | None = None
         self._cloud: Cloud | None = None
         self._state = State()
+        self._is_announced = True
 
     @property
     def pause(self) -> float:
@@ -135,6 +137,8 @@ class Service:
         """Do what is to be done in one round."""
         if self._identity is None and not self._recognise():
             return
+        if not self._is_announced:
+            self._announce(self._state.reason, self._state.deadline)
         self._notices = self._read_notices()
         running = self._machine.team.running()
         going = bool(self._state.reason) or self._notices.any
@@ -208,7 +212,14 @@ class Service:
     def _start(self, action: Run) -> None:
         text = self._asked.checkpoint_command if action.which == CHECKPOINT else self._asked.command
         left = max(0.0, action.until - self._machine.now())
-        self._guard.attempt(action.which, lambda: self._machine.team.start(action.which, text, action.reason, left))
+
+        def start() -> bool:
+            self._machine.team.start(action.which, text, action.reason, left)
+            return True
+
+        if not self._guard.attempt(action.which, start):
+            before, self._state = self._state, not_begun(self._state, action.which)
+            self._keep(self._state, before)
 
     def _ask(self, action: Publish | Complete, cloud: Cloud) -> None:
         if isinstance(action, Publish):
@@ -222,8 +233,13 @@ class Service:
 
     def _announce(self, reason: str, deadline: float) -> None:
         text = json.dumps({"reason": reason, "deadline": int(deadline), "until": utc(deadline)})
-        path = self._places.file(names.DRAINING)
-        self._guard.attempt("announcement", lambda: write_atomically(path, f"{text}\n"))
+
+        def write() -> bool:
+            write_atomically(self._places.file(names.DRAINING), f"{text}\n")
+            return True
+
+        self._is_announced = bool(self._guard.attempt("announcement", write))
 
     def _retract(self) -> None:
+        self._is_announced = True
         self._guard.attempt("announcement", lambda: self._places.file(names.DRAINING).unlink(missing_ok=True))

@@ -21,7 +21,7 @@ _IN_USE_WITHIN_SECONDS = 1.0
 def look(places: Places, threshold: float, now: Callable[[], float], guard: Guard) -> Work:
     """Return what is on the instance now; `now` gives epoch seconds, as the status file has them."""
     marks = guard.count("busy marks", lambda tell: held_marks(places.file(names.BUSY_DIRECTORY), tell))
-    in_use = guard.attempt("last reading", lambda: _in_use(places.file(names.STATUS_FILE), threshold, now()))
+    in_use = guard.attempt("last reading", lambda: _in_use(places, threshold, now()))
     return Work(marks, in_use)
 
 
@@ -32,9 +32,20 @@ def held_marks(directory: Path, tell: Tell) -> int | None:
     return busy.count_marks(directory, busy.read_locks(directory, tell=tell), math.inf, tell)
 
 
-def _in_use(path: Path, threshold: float, now: float) -> bool | None:
-    text = read_text(path)
-    return None if text is None else in_use(status.at(status.parse(text), now), threshold)
+def _in_use(places: Places, threshold: float, now: float) -> bool | None:
+    text = read_text(places.file(names.STATUS_FILE))
+    if text is None:
+        return None
+    last = status.at(status.parse(text), now)
+    # An older reading says nothing of work that has begun since, when nobody could know yet that the instance drains.
+    return in_use(last, threshold) if last["epoch_seconds"] > _drains_since(places) else None
+
+
+def _drains_since(places: Places) -> float:
+    try:
+        return places.file(names.DRAINING).stat().st_mtime
+    except FileNotFoundError:
+        return -math.inf
 
 
 def in_use(last: dict[str, Any], threshold: float) -> bool | None:

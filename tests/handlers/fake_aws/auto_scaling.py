@@ -64,6 +64,13 @@ class FakeAutoScaling:
         more = {"NextToken": str(page + 1)} if end < len(found) or page < self.leading_empty_pages else {}
         return {"AutoScalingGroups": [group.document() for group in found[start:end]], **more}
 
+    def describe_warm_pool(self, parameters: Parameters) -> dict[str, Any]:
+        """Tell of the warm pool, two instances to a page."""
+        start = int(parameters.get("NextToken", "0"))
+        pool = self._group(parameters).warm_pool
+        more = {"NextToken": str(start + 2)} if start + 2 < len(pool) else {}
+        return {"Instances": [each.document() for each in pool[start : start + 2]], **more}
+
     def set_desired_capacity(self, parameters: Parameters) -> None:
         group = self._group(parameters)
         desired = parameters["DesiredCapacity"]
@@ -168,10 +175,12 @@ class FakeAutoScaling:
     def terminate_instance_in_auto_scaling_group(self, parameters: Parameters) -> dict[str, Any]:
         instance_id = parameters["InstanceId"]
         for group in self.groups.values():
-            member = group.member(instance_id)
-            if member is not None:
+            pool = {each.instance_id: each for each in group.warm_pool}
+            member = group.member(instance_id) or pool.get(instance_id)
+            # Of a warm pool only those that it retains can be ended by this call.
+            if member is not None and (instance_id not in pool or member.lifecycle_state.endswith(":Retained")):
                 break
-            if any(each.instance_id == instance_id for each in group.warm_pool):
+            if instance_id in pool:
                 raise refusal("ValidationError", f"The instance {instance_id} is in the warm pool")
         else:
             raise refusal(

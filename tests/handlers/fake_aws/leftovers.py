@@ -101,6 +101,8 @@ class LeftoversOfEc2(_InFront):
         assert parameters["MaxResults"] <= TEMPLATES_PER_PAGE
         if "LaunchTemplateId" in parameters:
             assert "Versions" not in parameters
+            if parameters["LaunchTemplateId"] not in self.versions:
+                raise refusal("InvalidLaunchTemplateId.NotFound")
             listed = list(self.versions[parameters["LaunchTemplateId"]])
         else:
             assert set(parameters["Versions"]) <= {"$Latest", "$Default"}

@@ -79,6 +79,25 @@ class TestStatus:
         assert main(["--root", str(root), "status", "--json"]) == 0
         assert json.loads(capsys.readouterr().out)["metrics"] == {"node_heartbeat": 1}
 
+    def test_a_drain_is_shown(self, root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        drain = {"reason": "termination", "deadline": 1, "until": "2026-11-30T12:05:00Z"}
+        write(root, names.DRAINING, drain)
+        assert main(["--root", str(root), "status"]) == 3, "nothing has been read yet"
+        assert capsys.readouterr().out == "draining: termination, until 2026-11-30T12:05:00Z\n"
+        self.leave(root)
+        assert main(["--root", str(root), "status"]) == 0
+        assert capsys.readouterr().out.splitlines()[:2] == [
+            "draining: termination, until 2026-11-30T12:05:00Z",
+            "nvidia: read 42 s ago (2026-11-30T12:00:00Z)",
+        ]
+        assert main(["--root", str(root), "status", "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["drain"] == drain
+
+    def test_no_drain_is_none(self, root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.leave(root)
+        assert main(["--root", str(root), "status", "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["drain"] is None
+
     def test_problems_are_an_exit_status(self, root: Path, capsys: pytest.CaptureFixture[str]) -> None:
         problems = {"accelerators": "hung: no answer within 10 s"}
         self.leave(root, NoReading("hung", "no answer within 10 s"), problems)

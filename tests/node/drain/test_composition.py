@@ -71,7 +71,8 @@ def metadata(monkeypatch: pytest.MonkeyPatch, answer: Callable[[str], str | None
 def idle(places: Places) -> None:
     path = places.file(names.STATUS_FILE)
     path.parent.mkdir(parents=True)
-    path.write_text(json.dumps(document("nvidia", 60, time.time(), Reading((Device(0, 0.0),)), (), {}, {})))
+    later = time.time() + 60  # only a reading from after the beginning of the drain says something
+    path.write_text(json.dumps(document("nvidia", 60, later, Reading((Device(0, 0.0),)), (), {}, {})))
 
 
 def events(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
@@ -81,7 +82,7 @@ def events(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
 def test_an_idle_instance_completes_its_hook(
     record: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    rounds = Rounds(1)
+    rounds = Rounds(2)
     monkeypatch.setattr(composition, "StopRequest", lambda: rounds)
     metadata(monkeypatch, lambda path: "Terminated" if path.endswith("target-lifecycle-state") else None)
     idle(Places(tmp_path))

@@ -20,6 +20,7 @@ from constructs_lib.node.drain.decision import (
     Run,
     Signal,
     State,
+    not_begun,
 )
 from constructs_lib.node.drain.memory import from_text, to_text
 from constructs_lib.node.drain.notices import Notices
@@ -55,7 +56,7 @@ def test_what_is_no_end_is_no_drain(target: str) -> None:
 
 def test_sr_8_an_idle_instance_goes_at_once_since_it_is_billed() -> None:
     instance = terminated(Instance(asked()))
-    assert instance.story == [(0, "announce termination"), (0, END[0]), (0, END[1])]
+    assert instance.story == [(0, "announce termination"), (5, END[0]), (5, END[1])]
 
 
 def test_the_order_of_the_road() -> None:
@@ -72,6 +73,38 @@ def test_the_road_says_first_that_no_new_work_is_taken() -> None:
     assert first == Announce("termination", NOW + 300)
 
 
+def test_case_12_a_job_that_is_taken_between_the_look_and_the_fence_is_not_lost() -> None:
+    """The drain looks and sees nothing; a worker makes its mark and finds no drain; only then the drain says so."""
+    instance = Instance(asked(), heeds_signal=False)
+    instance.notice(target="Terminated")
+    assert instance.step() == (Announce("termination", NOW + 300),)
+    instance.marks, instance.work_ends = 1, NOW + 120
+    instance.run(600, every=2)
+    assert instance.at("publish DrainsDone") == instance.at("complete") == 120
+
+
+@pytest.mark.parametrize("notice", [{"interruption": SPOT}, {"rebalance": ADVICE}])
+def test_case_12_no_drain_is_done_before_it_was_said(notice: dict[str, str]) -> None:
+    instance = Instance(asked(drain_on_rebalance=True))
+    instance.notice(**notice)
+    assert [type(action) for action in instance.step()] == [Announce]
+    assert Publish("DrainsDone") in instance.step()
+
+
+def test_a_command_that_could_not_be_started_is_tried_again() -> None:
+    """As on a machine that has no memory for another process at that moment."""
+    instance = Instance(FULL)
+    instance.notice(target="Terminated")
+    instance.step()
+    instance.state, instance.running = not_begun(instance.state, CHECKPOINT), {}
+    assert Run(CHECKPOINT, "termination", NOW + 300) in instance.step()
+    instance = Instance(FULL)
+    instance.notice(rebalance=ADVICE)
+    instance.step()
+    instance.state, instance.running = not_begun(instance.state, CHECKPOINT), {}
+    assert instance.step() == (Run(CHECKPOINT, "rebalance", NOW + 300),)
+
+
 def test_case_65_work_that_came_in_the_meantime_is_waited_for() -> None:
     """The release handler saw it idle; a job has landed since."""
     instance = Instance(asked(), marks=1, in_use=True, heeds_signal=False, work_ends=NOW + 200)
@@ -84,11 +117,11 @@ def test_case_12_work_that_comes_before_the_hook_is_completed_is_waited_for() ->
     """The hook is not there yet, as while a load balancer lets go; a worker that asked nobody took a job."""
     instance = Instance(asked(), hook_from=NOW + 40, heeds_signal=False)
     instance.notice(target="Terminated")
-    instance.run(5)
+    instance.run(10)
     instance.marks, instance.work_ends = 1, NOW + 120
     instance.run(600)
     attempts = [at for at, deed in instance.story if deed == "complete"]
-    assert attempts[0] == 0
+    assert attempts[0] == 5
     assert attempts[1] >= 120
     assert len(attempts) == 2
 
@@ -154,7 +187,7 @@ def test_a_hook_that_is_not_there_yet_is_completed_once_it_is() -> None:
     terminated(instance)
     attempts = [at for at, deed in instance.story if deed == "complete"]
     assert attempts[-1] <= 130
-    assert attempts[0] == 0
+    assert attempts[0] == 5
     pauses = [later - sooner for sooner, later in pairwise(attempts)]
     assert pauses == sorted(pauses), "every call is one of a bucket that all of the account draw from"
     assert instance.deeds.count("publish DrainsDone") == 1

@@ -170,6 +170,34 @@ def test_a_memory_that_makes_no_sense_is_none(directory: Path, root: Path, text:
         assert crier.signal_holders() == 1
 
 
+def test_a_memory_that_cannot_be_read_keeps_nobody_from_being_told(directory: Path, root: Path) -> None:
+    (root / "run/told.json").write_bytes(b"\xff")
+    crier, sent = herald(directory, root)
+    with lock_holder(directory / "one") as one:
+        assert crier.signal_holders() == 1
+        assert sent == [(one.pid, signal.SIGUSR1)]
+
+
+def test_who_holds_a_mark_is_told_also_where_nothing_can_be_written(directory: Path, root: Path) -> None:
+    (root / "run/.told.json.new").mkdir()
+    crier, sent = herald(directory, root)
+    with lock_holder(directory / "one") as one:
+        with pytest.raises(OSError, match=r"told\.json"):
+            crier.signal_holders()
+        assert sent == [(one.pid, signal.SIGUSR1)]
+        assert crier.signal_holders() == 0
+
+
+def test_the_drains_own_command_is_left_to_save_what_it_saves(
+    directory: Path, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A team may well protect it by a mark."""
+    monkeypatch.setenv("ACCELERATED_DRAIN_REASON", "termination")
+    with busy(root, "/bin/bash", "-c", f'{sys.executable} -c "{SAYS}"; true') as wrapper:
+        said(wrapper)
+        assert pids(directory) == []
+
+
 def test_another_process_with_the_same_number_gets_nothing(directory: Path, root: Path, tmp_path: Path) -> None:
     crier, sent = herald(directory, root)
     with lock_holder(directory / "one") as one:

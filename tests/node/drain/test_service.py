@@ -37,6 +37,7 @@ class World:
         self.running: set[str] = set()
         self.started: list[tuple[str, str, str, float]] = []
         self.killed: list[str] = []
+        self.starts: Any = None
         self.signals: Any = 0
         self.calls: list[str] = []
         self.looks = 0
@@ -70,6 +71,7 @@ class World:
             self.world = world
 
         def start(self, which: str, text: str, reason: str, seconds_left: float) -> None:
+            _given(self.world.starts)
             self.world.started.append((which, text, reason, seconds_left))
             self.world.running.add(which)
 
@@ -134,12 +136,16 @@ def world(tmp_path: Path) -> World:
     return World(tmp_path)
 
 
-def test_sr_8_an_idle_instance_is_gone_in_one_round(world: World) -> None:
+def test_sr_8_an_idle_instance_is_gone_in_two_rounds(world: World) -> None:
+    """One to say that it drains, and one to see what is there after that."""
     world.step()
     assert world.calls == []
     world.metadata[TARGET] = "Terminated"
     world.step()
-    assert world.calls[:2] == ["DrainsDone", "complete"]
+    assert world.service.pause == BUSY_POLL_SECONDS
+    world.step()
+    assert world.calls == ["group", "DrainsDone", "complete"]
+    assert [line["event"] for line in world.log] == ["drains", "drained", "hook completed"]
     assert world.announced == {"reason": "termination", "deadline": int(NOW) + 305, "until": "2027-01-15T08:05:05Z"}
     assert world.told("drained")[0]["outcome"] == "done"
     assert len(world.told("hook completed")) == 1
@@ -234,6 +240,7 @@ def test_an_instance_that_does_not_know_itself_waits_until_it_does(world: World)
     assert len(world.told("fails")) == 1
     world.identity = identity
     world.step()
+    world.step()
     assert "complete" in world.calls
 
 
@@ -254,7 +261,8 @@ def test_a_metric_that_cannot_be_published_holds_up_no_hook(world: World) -> Non
     world.metadata[TARGET] = "Terminated"
     world.published = OSError("AccessDenied")
     world.step()
-    assert world.calls[:2] == ["DrainsDone", "complete"]
+    world.step()
+    assert world.calls == ["group", "DrainsDone", "complete"]
     assert len(world.told("hook completed")) == 1
 
 
@@ -282,8 +290,40 @@ def test_a_disk_that_is_full_holds_up_nothing(world: World) -> None:
     world.places.file(names.LIFE_DIRECTORY).write_text("in the way")
     world.metadata[TARGET] = "Terminated"
     world.step()
+    world.step()
     assert "complete" in world.calls
     assert {line["part"] for line in world.told("fails")} == {"memory"}
+
+
+def test_an_announcement_that_cannot_be_made_is_tried_again_and_holds_up_nothing(world: World) -> None:
+    """Workers that never learn of the drain would go on taking jobs."""
+    in_the_way = world.places.file(names.DRAINING)
+    (in_the_way / "something").mkdir(parents=True)
+    world.metadata[TARGET], world.work = "Terminated", Work(1, True)
+    world.step()
+    world.step()
+    assert [line["part"] for line in world.told("fails")] == ["announcement"]
+    (in_the_way / "something").rmdir()
+    in_the_way.rmdir()
+    world.step()
+    assert world.announced == {"reason": "termination", "deadline": int(NOW) + 300, "until": "2027-01-15T08:05:00Z"}
+    (world.places.file(names.DRAINING)).unlink()
+    world.step()
+    assert world.announced is None
+
+
+def test_a_command_that_cannot_be_started_is_started_later(tmp_path: Path) -> None:
+    world = World(tmp_path, asked(60, checkpoint_command="save"))
+    world.starts = OSError("Cannot allocate memory")
+    world.metadata[TARGET] = "Terminated"
+    for _ in range(3):
+        world.step()
+    assert world.started == []
+    assert [line["part"] for line in world.told("fails")] == ["checkpoint"]
+    assert "complete" not in world.calls
+    world.starts = None
+    world.step()
+    assert [text for _, text, _, _ in world.started] == ["save"]
 
 
 # --- restarts ------------------------------------------------------------------------------------------------------
@@ -313,6 +353,7 @@ def test_a_restart_of_the_machine_amid_a_drain_goes_on_until_the_same_deadline(w
 def test_a_restart_after_the_drain_completes_nothing_again(world: World) -> None:
     world.metadata[TARGET] = "Terminated"
     world.step()
+    world.step()
     restart_of_the_machine(world)
     for _ in range(3):
         world.step()
@@ -323,6 +364,7 @@ def test_a_restart_after_the_drain_completes_nothing_again(world: World) -> None
 def test_a_disk_that_an_image_was_made_of_is_another_instance(world: World) -> None:
     world.metadata[TARGET] = "Terminated"
     world.step()
+    world.step()
     world.metadata[TARGET] = "InService"
     world.identity = Identity("i-2", "g6.xlarge", NOW, "eu-west-1")
     world.places.file(names.DRAINING).write_text("{}")
@@ -330,6 +372,7 @@ def test_a_disk_that_an_image_was_made_of_is_another_instance(world: World) -> N
     world.step()
     assert world.announced is None
     world.metadata[TARGET] = "Terminated"
+    world.step()
     world.step()
     assert world.calls.count("complete") == 2
 
@@ -340,6 +383,7 @@ def test_a_memory_that_makes_no_sense_is_told_and_forgotten(world: World, text: 
     path.parent.mkdir(parents=True)
     path.write_text(text)
     world.metadata[TARGET] = "Terminated"
+    world.step()
     world.step()
     assert "complete" in world.calls
     assert [line["part"] for line in world.told("fails")] == ["memory"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -85,6 +86,17 @@ def test_without_a_tool_there_is_no_driver_to_work_with(places: Places) -> None:
 def test_a_reading_of_long_ago_says_nothing(places: Places, age: float, expected: bool | None) -> None:
     """The program that measures is dead."""
     leave(places, Reading((Device(0, 0.0),)), age=age)
+    assert in_use(places) is expected
+
+
+@pytest.mark.parametrize(("age", "expected"), [(30, None), (29, False)])
+def test_case_12_a_reading_from_before_the_drain_was_said_says_nothing(
+    places: Places, age: float, expected: bool | None
+) -> None:
+    """A worker that holds no mark may have asked, heard of no drain and begun since."""
+    leave(places, Reading((Device(0, 0.0),)), age=age)
+    places.file(names.DRAINING).touch()
+    os.utime(places.file(names.DRAINING), (NOW - 30, NOW - 30))
     assert in_use(places) is expected
 
 
