@@ -33,11 +33,10 @@ class Drain:
     that a worker takes no more jobs), runs ``checkpoint_command``, signals whoever holds a busy mark, runs ``command``,
     and waits until no mark is held and no accelerator is in use. Then the termination goes on. With nothing to do that
     takes until the next reading, a minute at most unless ``Telemetry(resolution=...)`` says otherwise; at the deadline
-    it goes on in any case, as a termination can be delayed and not refused. A Spot
-    interruption takes the same road within its two minutes. A command may be run again if the machine restarts
-    meanwhile. Both run in bash as root; the environment tells ``ACCELERATED_DRAIN_REASON`` (``termination``,
-    ``interruption`` or ``rebalance``) and ``ACCELERATED_DRAIN_SECONDS_LEFT``, and whatever of them runs at the deadline
-    is killed.
+    it goes on in any case, as a termination can be delayed and not refused. A Spot interruption takes the same road
+    within its two minutes. A command may be run again if the machine restarts meanwhile. Both run in bash as root; the
+    environment tells ``ACCELERATED_DRAIN_REASON`` (``termination``, ``interruption`` or ``rebalance``) and
+    ``ACCELERATED_DRAIN_SECONDS_LEFT``, and whatever of them runs at the deadline is killed.
 
     Two that say the same are equal.
 

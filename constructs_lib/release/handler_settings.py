@@ -158,6 +158,8 @@ class ReleaseSettings:
         reads = ["autoscaling:DescribeAutoScalingGroups", "cloudwatch:GetMetricData", "ec2:DescribeInstances"]
         if self.max_failed_launches > 0 or self.policy.end_retained_after is not None:
             reads.append("autoscaling:DescribeScalingActivities")
+        if self.policy.end_retained_after is not None:
+            reads.append("autoscaling:DescribeWarmPool")
         if IdleSignal.SESSIONS in self.signals:
             reads.append("ssm:DescribeSessions")
         return reads

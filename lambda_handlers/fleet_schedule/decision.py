@@ -74,7 +74,10 @@ def decide(memory: Memory, group: Group, plan: Plan, now: datetime) -> Decision:
     live = Sizes(min=group.min_size, max=group.max_size, desired=group.desired_capacity)
     why = _why_closed(memory, plan.timetable, now)
     if live.max == 0 and not group.protects_new_instances:
-        return Decision(remember=memory, reason="the group is being cleared for its deletion")
+        # Nothing else looks like that, but a person may have taken the protection of a fleet that has to open now.
+        due = memory.paused and why is None
+        obstacle = "new instances are not protected from scale-in: protect them, to have it opened" if due else None
+        return Decision(remember=memory, reason="the group is being cleared for its deletion", obstacle=obstacle)
     # A run that began before the last pause ended may have closed the group since.
     was_open = memory.sizes is not None and memory.sizes.max > 0
     late = live.max == 0 and memory.opened_at is not None and was_open

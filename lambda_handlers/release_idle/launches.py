@@ -35,6 +35,8 @@ from runtime.patience import Patience
 
 _READY_AFTER_WARM_UP = timedelta(minutes=15)
 _CAPACITY_MAY_BE_SHORT = timedelta(hours=1)
+# Without a try for so long nobody knows whether the next one would fail.
+_SAYS_NOTHING_AFTER = timedelta(days=7)
 _FAILED = ("Failed", "Cancelled")
 # Five pages. What is older says little about the launches of today.
 _MOST_ACTIVITIES = 500
@@ -152,6 +154,7 @@ def judge_launches(
     """
     ended: dict[str, Activity] = {}
     failures: list[FailedLaunch] = []
+    next_try = now
     for activity in activities:
         if counted_from is not None and activity.started_at < counted_from:
             break
@@ -159,6 +162,9 @@ def judge_launches(
             ended.setdefault(activity.instance_id, activity)
         if activity.kind is not ActivityKind.LAUNCH:
             continue
+        if next_try - activity.started_at > _SAYS_NOTHING_AFTER:
+            break
+        next_try = activity.started_at
         end = ended.get(activity.instance_id or "")
         if _was_good(activity, end, verdicts, never_known, policy, now):
             break
@@ -234,8 +240,17 @@ def _is_a_row(failures: Sequence[FailedLaunch], policy: LaunchPolicy) -> bool:
     """Return whether so many are enough. Want of capacity costs nothing and passes by itself, so it has to last."""
     if len(failures) < policy.most_in_a_row:
         return False
-    lasts = failures[0].at - failures[-1].at >= _CAPACITY_MAY_BE_SHORT
-    return lasts or any(failure.cause is not FailureCause.NO_CAPACITY for failure in failures)
+    return any(each.cause is not FailureCause.NO_CAPACITY for each in failures) or _lasts(failures)
+
+
+def _lasts(failures: Sequence[FailedLaunch]) -> bool:
+    """Return whether launches have failed for an hour, without a pause of an hour in which nobody tried."""
+    first = failures[0]
+    for earlier in failures[1:]:
+        if first.at - earlier.at >= _CAPACITY_MAY_BE_SHORT:
+            break
+        first = earlier
+    return failures[0].at - first.at >= _CAPACITY_MAY_BE_SHORT
 
 
 def _was_good(

@@ -39,6 +39,7 @@ CALLED_ONLY: Mapping[str, Mapping[str, Callable[[Environment], bool]]] = {
         "autoscaling:DescribeScalingActivities": lambda given: (
             "MAX_FAILED_LAUNCHES" in given or "RETAINED_AFTER_SECONDS" in given
         ),
+        "autoscaling:DescribeWarmPool": lambda given: "RETAINED_AFTER_SECONDS" in given,
         "autoscaling:SetDesiredCapacity": lambda given: "QUEUE_URL" in given,
         "autoscaling:SuspendProcesses": lambda given: (
             given["SCALE_IN_PROTECTION"] == "hold" or "MAX_FAILED_LAUNCHES" in given
@@ -103,22 +104,36 @@ def calls(package: str) -> set[str]:
     return {f"{IAM_PREFIX.get(service, service)}:{api_names(service)[name]}" for service, name in methods(package)}
 
 
-def sources(package: str) -> set[Path]:
-    """The files of a package, and those of `runtime` that it imports, directly or through others."""
-    pending = list((HANDLERS / package).glob("*.py"))
-    found: set[Path] = set()
+def code(package: str) -> Iterator[ast.AST]:
+    """Everything in the package's files, and what it imports from `runtime`, with what that needs itself."""
+    pending: list[tuple[Path, str]] = []
+    for file in (HANDLERS / package).glob("*.py"):
+        tree = ast.parse(file.read_text())
+        yield tree
+        pending += _imported(tree)
+    seen: set[tuple[Path, str]] = set()
     while pending:
-        file = pending.pop()
-        if file not in found:
-            found.add(file)
-            pending += [HANDLERS / f"{name.replace('.', '/')}.py" for name in _imported(file) if "runtime." in name]
-    return found
+        file, name = pending.pop()
+        if (file, name) in seen:
+            continue
+        seen.add((file, name))
+        tree = ast.parse(file.read_text())
+        imported = {known: where for where, known in _imported(tree)}
+        for node in tree.body:
+            if getattr(node, "name", None) == name:
+                yield node
+                named = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+                pending += [(imported.get(each, file), each) for each in named]
 
 
-def _imported(file: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(file.read_text())):
-        if isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module
+def _imported(tree: ast.Module) -> list[tuple[Path, str]]:
+    """What a file imports from `runtime`: file and name."""
+    return [
+        (HANDLERS / f"{node.module.replace('.', '/')}.py", each.name)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("runtime.")
+        for each in node.names
+    ]
 
 
 @pytest.mark.parametrize("package", PACKAGES)
@@ -126,8 +141,8 @@ def test_the_types_of_the_clients_name_what_the_code_uses_and_nothing_else(packa
     known = {name for service, _ in methods(package) for name in api_names(service)}
     used = {
         node.attr
-        for file in sources(package)
-        for node in ast.walk(ast.parse(file.read_text()))
+        for part in code(package)
+        for node in ast.walk(part)
         if isinstance(node, ast.Attribute) and node.attr in known
     }
     assert used == {name for _, name in methods(package)}

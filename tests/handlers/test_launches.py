@@ -325,6 +325,25 @@ def test_case_43_want_of_capacity_counts_only_when_it_lasts(minutes: tuple[int, 
     assert judged(*(failed(each, NO_CAPACITY) for each in minutes)) == row
 
 
+@pytest.mark.parametrize(
+    ("minutes", "row"),
+    [((1, 1440, 1441), 0), ((1, 60, 130), 0), ((1, 31, 61, 1440), 3), ((1, 2, 60, 110, 1440), 4)],
+    ids=["yesterday", "twice with a pause", "an hour", "an hour with more tries"],
+)
+def test_case_43_want_of_capacity_on_two_days_has_not_lasted_from_one_to_the_other(
+    minutes: tuple[int, ...], row: int
+) -> None:
+    assert judged(*(failed(each, NO_CAPACITY) for each in minutes)) == row
+
+
+@pytest.mark.parametrize(("days", "row"), [((1, 2, 3), 3), ((6, 12, 18), 3), ((8, 8.1, 8.2), 0), ((1, 2, 9.5), 0)])
+def test_case_43_what_failed_a_week_before_the_next_try_says_nothing_of_today(
+    days: tuple[float, ...], row: int
+) -> None:
+    """A fleet that works at night only may fail each night; what failed weeks ago is no reason to stop a launch now."""
+    assert judged(launching("i-1", at(1)), *(failed(each * 1440) for each in days)) == row
+
+
 def test_case_43_anything_else_among_it_counts_at_once() -> None:
     assert judged(failed(1, NO_CAPACITY), failed(2, QUOTA), failed(3, NO_CAPACITY)) == 3
 

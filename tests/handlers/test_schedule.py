@@ -370,6 +370,21 @@ def test_case_04_a_group_that_is_cleared_for_its_deletion_is_not_opened_again(aw
     assert schedule.sizes == (0, 0, 0)
 
 
+def test_a_paused_fleet_that_lost_its_protection_is_not_opened_and_says_so_once_it_is_due(aws: FakeAws) -> None:
+    group = work(aws, low=1)
+    schedule = Schedule(aws)
+    schedule.run(at=EVENING)
+    # The clean-up, or a person who does not know what it is for.
+    group.protects_new = False
+    assert schedule.tick()["reason"] == "the group is being cleared for its deletion"
+    with pytest.raises(ScheduleObstructed, match="new instances are not protected from scale-in"):
+        schedule.run(at=NEXT_DAY)
+    assert schedule.sizes == (0, 0, 0)
+    group.protects_new = True
+    schedule.tick()
+    assert schedule.sizes == (1, 8, 1)
+
+
 def test_a_maximum_of_0_that_somebody_else_set_stays(aws: FakeAws) -> None:
     work(aws, high=0)
     schedule = Schedule(aws, wake_ups=[wake_up("10:00", 3)])

@@ -122,10 +122,14 @@ def _earlier(given: float | None, limit: float) -> float | None:
 
 @dataclass(frozen=True)
 class Announce:
-    """Say to everybody on the instance that it drains, why, and until when."""
+    """Say to everybody on the instance that it drains, why, and until when.
+
+    `anew` says that the road begins again: who got the signal may have gone on, and gets it once more.
+    """
 
     reason: str
     deadline: float
+    anew: bool = False
 
 
 @dataclass(frozen=True)
@@ -295,7 +299,8 @@ class _Plan:
         """Take the next steps of the road."""
         state = self.state
         if (state.reason, state.deadline) != (before.reason, before.deadline):
-            self.actions.append(Announce(state.reason, state.deadline))
+            anew = before.reason == REBALANCE != state.reason
+            self.actions.append(Announce(state.reason, state.deadline, anew))
         if not state.outcome:
             # What was seen before that was said tells nothing: whoever could not know of it may have taken a job since.
             self._work_towards_the_end(may_be_over=bool(before.reason))
@@ -305,6 +310,9 @@ class _Plan:
     def _work_towards_the_end(self, *, may_be_over: bool) -> None:
         now, deadline = self.sight.now, self.state.deadline
         if now >= deadline:
+            if self.state.began == now and self.sight.work.marks != 0:
+                # A notice that was seen late, as when nobody answered for it: seconds are enough to be told.
+                self.actions.append(Signal())
             self.actions += [Kill(which) for which in sorted(self.sight.running)]
             self._change(outcome=TIMED_OUT)
             return

@@ -194,6 +194,8 @@ class Service:
         if isinstance(action, Announce):
             self._events.tell("drains", reason=action.reason, until=utc(action.deadline))
             self._announce(action.reason, action.deadline)
+            if action.anew:
+                self._guard.attempt("signal", self._machine.crier.forget)
         elif isinstance(action, Retract):
             self._events.tell("drains no more")
             self._retract()

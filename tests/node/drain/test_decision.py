@@ -278,6 +278,15 @@ def test_a_notice_that_cannot_be_read_is_one_of_two_minutes(text: str) -> None:
     assert instance.at(LATE) == 105
 
 
+def test_case_80_work_is_told_of_an_interruption_that_is_seen_in_its_last_seconds() -> None:
+    """The metadata did not answer before, or the program was just started again."""
+    instance = Instance(FULL, now=NOW + 108, marks=1, heeds_signal=False)
+    instance.notice(interruption=SPOT)
+    instance.run(10)
+    assert instance.deeds == ["announce interruption", "signal", LATE]
+    assert len([action for _, action in instance.log if isinstance(action, Signal)]) == 1
+
+
 def test_an_interruption_amid_a_drain_leaves_less_time_and_starts_nothing_anew() -> None:
     instance = Instance(FULL, marks=1, heeds_signal=False, lasts={COMMAND: 1e9})
     instance.notice(target="Terminated")

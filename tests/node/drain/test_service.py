@@ -399,6 +399,23 @@ def test_an_instance_that_comes_back_says_so(world: World) -> None:
     assert world.told("drains no more")
 
 
+@pytest.mark.parametrize(("path", "notice"), [(TARGET, "Terminated"), (INTERRUPTION, SPOT)])
+def test_case_80_who_saved_at_a_recommendation_and_went_on_is_told_again_at_the_end(
+    tmp_path: Path, path: str, notice: str
+) -> None:
+    """A program that saves and goes on at SIGUSR1 would else lose what it has done since the recommendation."""
+    world = World(tmp_path, asked(drain_on_rebalance=True))
+    world.metadata[REBALANCE], world.work = ADVICE, Work(1, True)
+    world.step()
+    world.step(50)
+    world.metadata[path] = notice
+    world.step()
+    assert [call for call in world.calls if call != "group"] == ["signal", "signal", "forget", "signal"]
+    world.metadata[INTERRUPTION] = SPOT
+    world.step()
+    assert world.calls.count("forget") == 1, "more pressing, but the same road"
+
+
 # --- systemd -------------------------------------------------------------------------------------------------------
 
 
