@@ -107,7 +107,10 @@ def _is_wrapper(place: Path) -> bool:
 
 def _is_of_a_command(place: Path) -> bool:
     begin = f"{REASON}=".encode()
-    return any(word.startswith(begin) for word in (place / "environ").read_bytes().split(b"\0"))
+    try:
+        return any(word.startswith(begin) for word in (place / "environ").read_bytes().split(b"\0"))
+    except PermissionError:  # none of ours
+        return False
 
 
 def _same_program(place: Path, proc: Path, parent: int) -> bool:

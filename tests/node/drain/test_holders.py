@@ -198,6 +198,21 @@ def test_the_drains_own_command_is_left_to_save_what_it_saves(
         assert pids(directory) == []
 
 
+def test_one_that_lets_nobody_look_keeps_no_other_from_being_told(
+    directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = Path.read_bytes
+
+    def read_bytes(path: Path) -> bytes:
+        if path.name == "environ":
+            raise PermissionError(str(path))
+        return read(path)
+
+    monkeypatch.setattr(Path, "read_bytes", read_bytes)
+    with lock_holder(directory / "one") as one:
+        assert pids(directory) == [one.pid]
+
+
 def test_another_process_with_the_same_number_gets_nothing(directory: Path, root: Path, tmp_path: Path) -> None:
     crier, sent = herald(directory, root)
     with lock_holder(directory / "one") as one:
