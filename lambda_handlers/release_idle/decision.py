@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from typing import Protocol
 
 from release_idle.launch_trouble import LAUNCH
 from release_idle.measurement import Busy, Finding, Idle, Reading, Series, Signal, Unknown, examine
@@ -33,6 +34,16 @@ __all__ = [
 ]
 
 
+class Capacity(Protocol):
+    """What a member takes of its group's capacity, and whether it does."""
+
+    @property
+    def lifecycle_state(self) -> str: ...
+
+    @property
+    def capacity(self) -> int: ...
+
+
 @dataclass(frozen=True, kw_only=True)
 class Facts:
     """Everything that a pass knows at one moment.
@@ -40,6 +51,7 @@ class Facts:
     `readings` holds an entry, by signal name and maybe empty, for each member that was looked at; only those can go.
     `settled` are the verdicts on the others from an earlier look. `backlog` is None when the queue could not be read.
     `asked_to_leave` says when an earlier pass asked for a member's termination: whatever the group says, it goes.
+    `first_signal_only` says that the other signals were not asked: whoever is idle by the first one alone stays.
     """
 
     now: datetime
@@ -52,6 +64,7 @@ class Facts:
     suspended_processes: tuple[str, ...] = ()
     asked_to_leave: Mapping[str, datetime] = field(default_factory=dict)
     settled: Mapping[str, Verdict] = field(default_factory=dict)
+    first_signal_only: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,6 +155,21 @@ def is_to_be_asked(finding: Finding | Verdict | None, policy: IdlePolicy) -> boo
     return is_unknown and policy.max_unknown_seconds is not None
 
 
+def nobody_could_go(
+    members: Sequence[Capacity], *, min_size: int, max_size: int, policy: IdlePolicy, now: datetime
+) -> bool:
+    """Return whether no member could go for idleness, whatever its signals say: a reading costs money.
+
+    Not when somebody counts for how long nothing has been known of a member: that needs all of its signals.
+    """
+    if policy.max_unknown_seconds is not None:
+        return False
+    active = sum(member.capacity for member in members if is_active(member.lifecycle_state))
+    serving = [member.capacity for member in members if member.lifecycle_state == "InService"]
+    floor = max(min_size, min(policy.warm_capacity(now), max_size))
+    return policy.is_quiet(now) or active - min(serving, default=0) < floor
+
+
 def find(signal: Signal, readings: Mapping[str, Reading], member: Member, policy: IdlePolicy, now: datetime) -> Finding:
     """Return what one signal says about a member whose standing leaves it to its signals."""
     reading = readings.get(signal.name)
@@ -190,7 +218,10 @@ def _verdict(member: Member, facts: Facts, policy: IdlePolicy) -> Verdict | None
     readings = facts.readings.get(member.instance_id)
     if readings is None:
         return facts.settled.get(member.instance_id)
-    return judge(member, readings, policy, facts.now)
+    if not facts.first_signal_only:
+        return judge(member, readings, policy, facts.now)
+    verdict = judge(member, readings, replace(policy, signals=policy.signals[:1]), facts.now)
+    return replace(verdict, is_partial=verdict.state is State.IDLE and len(policy.signals) > 1)
 
 
 def _candidate(
@@ -216,7 +247,9 @@ def _candidate(
     if verdict.state is not State.IDLE:
         return None
     objection = None
-    if age < policy.min_life_seconds:
+    if verdict.is_partial:
+        objection = "nobody could go, so its other signals were not asked"
+    elif age < policy.min_life_seconds:
         objection = f"launched {age} s ago, minimum life is {policy.min_life_seconds} s"
     elif policy.is_quiet(now):
         objection = "these are hours in which nothing idle is released"

@@ -52,6 +52,7 @@ def look_at(surveyor: Surveyor, group: Group, earlier: Earlier, only: Sequence[s
         suspended_processes=group.suspended_processes,
         asked_to_leave=earlier.asked_to_leave,
         settled=earlier.settled,
+        first_signal_only=survey.first_signal_only,
     )
     policy = surveyor.settings.policy
     decision = decide(facts, policy)

@@ -51,13 +51,14 @@ class Verdict:
 
     `idle_seconds` is how long it has surely been idle, None if it is not. `at_work` says that a signal shows use in its
     newest points: a member that is busy only because somebody is logged in, or because it worked earlier in the window,
-    may have no work now.
+    may have no work now. `is_partial` says that only the first signal was asked, since nobody could go anyhow.
     """
 
     state: State
     reason: str
     idle_seconds: int | None = None
     at_work: bool = False
+    is_partial: bool = False
 
 
 def is_active(lifecycle_state: str) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from release_idle.aws import Clients, UnreadableSessions, read_active_sessions, read_machines
-from release_idle.decision import find, is_to_be_asked, judge_standing
+from release_idle.decision import find, is_to_be_asked, judge_standing, nobody_could_go
 from release_idle.measurement import (
     Reading,
     Series,
@@ -37,11 +37,13 @@ class Survey:
     """All members of the group as they were at one moment.
 
     `readings` has an entry for each member that was looked at: its signals by name, empty if none had to be asked.
+    `first_signal_only` says that the others were left out, since nobody could go.
     """
 
     at: datetime
     members: tuple[Member, ...]
     readings: Mapping[str, Mapping[str, Reading]]
+    first_signal_only: bool
 
 
 @dataclass
@@ -81,8 +83,10 @@ class Surveyor:
         sessions = self._sessions() if in_service and self.settings.watch_sessions else frozenset()
         members = tuple(_member(each, machines, sessions) for each in group.members)
         ids = {each.instance_id for each in looked_at}
-        readings = self._readings([member for member in members if member.instance_id in ids], now)
-        return Survey(at=now, members=members, readings=readings)
+        first_only = self._needs_only_the_first_signal(group, now)
+        signals = self.settings.policy.signals[: 1 if first_only else None]
+        readings = self._readings([member for member in members if member.instance_id in ids], signals, now)
+        return Survey(at=now, members=members, readings=readings, first_signal_only=first_only)
 
     def backlog(self) -> Backlog | None:
         """Return the work on the queue: none without a queue, None if it cannot be read."""
@@ -128,7 +132,15 @@ class Surveyor:
             self._failed("Auto Scaling DescribeWarmPool", str(error))
             return ()
 
-    def _readings(self, members: Sequence[Member], now: datetime) -> Mapping[str, Mapping[str, Reading]]:
+    def _needs_only_the_first_signal(self, group: Group, now: datetime) -> bool:
+        # With a queue all of them tell who is at work, which its messages are compared with.
+        return self.settings.demand is None and nobody_could_go(
+            group.members, min_size=group.min_size, max_size=group.max_size, policy=self.settings.policy, now=now
+        )
+
+    def _readings(
+        self, members: Sequence[Member], signals: Sequence[Signal], now: datetime
+    ) -> Mapping[str, Mapping[str, Reading]]:
         """Read the members' signals, each one only of those that nothing before it has decided."""
         policy = self.settings.policy
         readings: dict[str, dict[str, Reading]] = {member.instance_id: {} for member in members}
@@ -137,7 +149,7 @@ class Surveyor:
             for member in members
             if member.machine is not None and is_to_be_asked(judge_standing(member, policy, now), policy)
         ]
-        for signal in policy.signals:
+        for signal in signals:
             if not undecided:
                 break
             self._read(signal, undecided, readings, now)

@@ -117,3 +117,34 @@ def test_a_thousand_members_with_nothing_to_release_need_at_most_15_calls(aws: F
     assert summary["released"] == []
     assert summary["counts"]["idle" if load == 0 else "busy"] == 1000
     assert len(aws.calls) <= 15
+
+
+@pytest.mark.parametrize("load", [0, 95], ids=["idle at the minimum", "busy"])
+def test_ten_thousand_members_with_nothing_to_release_need_at_most_60_calls(aws: FakeAws, load: int) -> None:
+    ids = [f"i-{n:05}" for n in range(10_000)]
+    aws.add_group(GROUP, ids, min_size=10_000)
+    for each in ids:
+        aws.publish(each, load, minutes=35)
+    signals = [GPU_SIGNAL, CPU_SIGNAL, *({**CPU_SIGNAL, "name": f"more{n}"} for n in range(3))]
+    Release(aws, {"WATCH_SESSIONS": "true", "SIGNALS": json.dumps(signals)}).run()
+    assert len(aws.calls) <= 60
+    assert aws.changes() == []
+
+
+def test_at_the_minimum_only_the_first_signal_is_asked(aws: FakeAws) -> None:
+    """Each metric that is asked for costs money, every five minutes."""
+    idle_fleet(aws, "i-1", "i-2", min_size=2)
+    release = Release(aws, {"SIGNALS": json.dumps([GPU_SIGNAL, CPU_SIGNAL])})
+    assert release.run()["released"] == []
+    assert aws.operations().count("GetMetricData") == 1
+    assert release.verdicts() == {"i-1": "idle", "i-2": "idle"}
+    assert {line["kept_because"] for line in release.lines.documents("verdict")} == {
+        "nobody could go, so its other signals were not asked"
+    }
+
+
+def test_above_the_minimum_every_signal_is_asked(aws: FakeAws) -> None:
+    idle_fleet(aws, "i-1", "i-2", min_size=1)
+    release = Release(aws, {"SIGNALS": json.dumps([GPU_SIGNAL, CPU_SIGNAL])})
+    assert release.run()["released"] == []
+    assert release.verdicts() == {"i-1": "unknown", "i-2": "unknown"}, "nothing tells of their CPUs"

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from release_idle.decision import Decision, Facts, decide
+from release_idle.decision import Decision, Facts, decide, nobody_could_go
 from release_idle.measurement import Point, Reading, Series, Signal, Unreadable
 from release_idle.members import Machine, Member, State, Verdict
 from release_idle.planning import Cause
@@ -385,3 +385,32 @@ def test_the_decision_depends_on_nothing_but_its_arguments() -> None:
     assert decide(replace(world, now=datetime.fromtimestamp(NOW.timestamp(), NOW.tzinfo)), POLICY) == decide(
         world, POLICY
     )
+
+
+# ---- nobody could go
+
+
+def test_who_was_asked_one_signal_of_two_never_goes_whatever_the_sizes_are() -> None:
+    one_of_two = replace(POLICY, signals=(GPU, CPU))
+    decision = decide(facts(member(), first_signal_only=True), one_of_two)
+    assert decision.verdicts["i-1"].state is State.IDLE
+    assert released(decision) == []
+    assert decision.plan.spared["i-1"] == "nobody could go, so its other signals were not asked"
+
+
+@pytest.mark.parametrize(
+    ("sizes", "more", "nobody"),
+    [
+        ((2, 10), {}, True),
+        ((1, 10), {}, False),
+        ((0, 10), {"warm": (KeepWarm(instances=2, hours=hours("00:00", "24:00")),)}, True),
+        ((0, 0), {"warm": (KeepWarm(instances=2, hours=hours("00:00", "24:00")),)}, False),
+        ((0, 10), {"quiet": (hours("00:00", "24:00"),)}, True),
+        ((2, 10), {"max_unknown_seconds": 3600}, False),
+    ],
+    ids=["at the minimum", "above it", "kept warm", "paused", "quiet", "unknown is counted"],
+)
+def test_when_nobody_could_go(sizes: tuple[int, int], more: dict[str, Any], nobody: bool) -> None:
+    two = [member("i-1"), member("i-2")]
+    policy = replace(POLICY, **more)
+    assert nobody_could_go(two, min_size=sizes[0], max_size=sizes[1], policy=policy, now=NOW) is nobody
