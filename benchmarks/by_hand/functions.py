@@ -143,7 +143,14 @@ def release(stack: Stack, group: autoscaling.AutoScalingGroup, queue: sqs.Queue,
     every(stack, "ReleaseSteady", Duration.minutes(5), function, waits_for_its_hook)
     idle = idle_alarm(stack, group, function)
     may_invoke(stack, "IdlePermission", function, "lambda.alarms.cloudwatch.amazonaws.com", idle.alarm_arn)
-    unknown = group_metric(group, NAMESPACE, "MembersUnknown", "Minimum", Duration.minutes(5))
+    unknown = cloudwatch.MathExpression(
+        expression="unknown + retained",
+        using_metrics={
+            "unknown": group_metric(group, NAMESPACE, "MembersUnknown", "Minimum", Duration.minutes(5)),
+            "retained": group_metric(group, NAMESPACE, "MembersRetained", "Minimum", Duration.minutes(5)),
+        },
+        period=Duration.minutes(5),
+    )
     alarm(stack, "Unknown", unknown, topic, periods=3, datapoints=3)
     stalled = group_metric(group, NAMESPACE, "MembersIdleDespiteWork", "Minimum", Duration.minutes(5))
     alarm(stack, "StalledWork", stalled, topic, periods=6, datapoints=6)

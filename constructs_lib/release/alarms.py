@@ -127,12 +127,23 @@ def _trigger(
 def unknown_members_alarm(
     scope: Construct, id: str, metrics: FleetMetrics, action: cloudwatch.IAlarmAction
 ) -> cloudwatch.Alarm:
-    """At least one instance could not be judged for 15 minutes: it is kept, it bills, and a person must look."""
+    """For 15 minutes an instance could not be judged, or was left behind by a failed hook: it bills, and is kept."""
     return positive_alarm(
         scope,
         id,
-        description="Instances that nobody can tell idle from busy are kept: see the release function's log.",
-        metric=metrics.members_unknown(statistic="Minimum"),
+        description=(
+            "Instances that nobody can tell idle from busy, or that a failed hook has left behind, are kept: see the "
+            "release function's log."
+        ),
+        metric=cloudwatch.MathExpression(
+            expression="unknown + retained",
+            using_metrics={
+                "unknown": metrics.members_unknown(statistic="Minimum"),
+                "retained": metrics.members_retained(statistic="Minimum"),
+            },
+            label="instances unknown, and instances left behind",
+            period=Duration.minutes(5),
+        ),
         periods=3,
         datapoints=3,
         action=action,

@@ -219,8 +219,9 @@ def test_case_35_unknown_for_fifteen_minutes_is_told() -> None:
         (alarm,) = [alarm for id, alarm in alarms(scenario).items() if "UnknownAlarm" in id]
         (period,) = periods(alarm)
         assert period * alarm["EvaluationPeriods"] == 15 * 60
-        metric = alarm if "MetricName" in alarm else alarm["Metrics"][0]["MetricStat"]["Metric"]
-        assert metric["MetricName"] == "MembersUnknown"
+        watched = [each["MetricStat"] for each in alarm["Metrics"] if "MetricStat" in each]
+        assert {each["Metric"]["MetricName"] for each in watched} == {"MembersUnknown", "MembersRetained"}
+        assert {each["Stat"] for each in watched} == {"Minimum"}
 
 
 def test_work_that_idle_instances_do_not_take_is_told_after_half_an_hour() -> None:

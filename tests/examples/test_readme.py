@@ -41,8 +41,8 @@ def test_ten_lines_cost_nothing_at_zero(template: dict[str, Any]) -> None:
 def test_alarms_and_their_metrics_are_as_many_as_the_costs_say(template: dict[str, Any]) -> None:
     alarms = [r["Properties"] for r in template["Resources"].values() if r["Type"] == "AWS::CloudWatch::Alarm"]
     metrics = sum(len([m for m in a.get("Metrics", [{"MetricStat": 1}]) if "MetricStat" in m]) for a in alarms)
-    assert (len(alarms), metrics) == (8, 15)
-    assert "eight alarms over 15 metrics, 0.10 each | 1.50" in README
+    assert (len(alarms), metrics) == (8, 16)
+    assert "eight alarms over 16 metrics, 0.10 each | 1.60" in README
 
 
 def test_the_series_of_a_g6_xlarge_are_as_many_as_the_costs_say() -> None:
