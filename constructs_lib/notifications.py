@@ -43,6 +43,17 @@ def notifications_topic(scope: Construct, id: str, given: sns.ITopic | None) -> 
     return topic
 
 
+def key_statements(topic: sns.ITopic) -> list[iam.PolicyStatement]:
+    """What a function that publishes to the topic may do with the topic's key; nothing if it has none of its own.
+
+    The policy of an imported key is its owner's business.
+    """
+    if not isinstance(topic, sns.Topic) or topic.master_key is None:
+        return []
+    use = ["kms:Decrypt", "kms:GenerateDataKey"]
+    return [iam.PolicyStatement(actions=use, resources=[topic.master_key.key_arn])]
+
+
 def _open_key(scope: Construct, key: kms.IKey) -> None:
     if "alias/aws/" in key.key_arn:
         rule = "not be encrypted with the AWS-managed key alias/aws/sns, which CloudWatch may not use"

@@ -16,7 +16,7 @@ from aws_cdk.aws_cloudwatch_actions import SnsAction
 from constructs import Construct
 
 from constructs_lib.errors import ArgumentError
-from constructs_lib.fleet.advice import advise
+from constructs_lib.fleet.advice import advise, advise_on_overrides
 from constructs_lib.fleet.boot import check_user_data_size
 from constructs_lib.fleet.drain import HOOK_NAME, Drain
 from constructs_lib.fleet.encryption import open_volume_key
@@ -178,6 +178,7 @@ class AcceleratedFleet(MetricMethods, Construct):
         self._schedule = self._build_schedule()
         self.node.default_child = self._group.node.default_child
         advise(self, settings, vpc=vpc, subnets=subnets)
+        advise_on_overrides(self, self._launch_template)
 
     # --- parts -----------------------------------------------------------------------------------------------------
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from aws_cdk import Annotations
+import jsii
+from aws_cdk import Annotations, AspectPriority, Aspects, IAspect
 from aws_cdk import aws_ec2 as ec2
-from constructs import Construct
+from constructs import Construct, IConstruct
 
 from constructs_lib.fleet.settings import FleetSettings
+from constructs_lib.telemetry import names
 
 NO_WAY_UP = "@cdk-accelerated-fleet/fleet:NoWayUp"
 SINGLE_SPOT_POOL = "@cdk-accelerated-fleet/fleet:SingleSpotPool"
 TRANSFERS_ONLY = "@cdk-accelerated-fleet/fleet:TransfersOnly"
 ISOLATED_SUBNETS = "@cdk-accelerated-fleet/fleet:IsolatedSubnets"
+TERMINATION_PROTECTION = "@cdk-accelerated-fleet/fleet:TerminationProtection"
 
 # What an instance without a way to the internet must reach: metrics, tags, its agent configuration, sessions, the node
 # program.
@@ -50,6 +53,39 @@ def advise(scope: Construct, settings: FleetSettings, *, vpc: ec2.IVpc, subnets:
             f"ever released: {', '.join(endpoints)}, and those of the services that the workload calls, sqs among "
             "them; or choose others with vpc_subnets. Acknowledge this warning once the endpoints are there",
         )
+
+
+def advise_on_overrides(scope: Construct, launch_template: ec2.LaunchTemplate) -> None:
+    """Warn, when the app is synthesized, of what a user has set on the launch template's resource since.
+
+    Nobody can look at what ``add_property_override`` writes: the CDK keeps that to itself until it is in the template.
+    """
+    # After every aspect that may change something.
+    Aspects.of(launch_template).add(_NothingOutlivesTheGroup(scope), priority=AspectPriority.READONLY)
+
+
+@jsii.implements(IAspect)
+class _NothingOutlivesTheGroup:
+    """Warns of a launch template whose instances cannot be terminated or stopped by a call to EC2."""
+
+    def __init__(self, fleet: Construct) -> None:
+        self._fleet = fleet
+
+    def visit(self, node: IConstruct) -> None:
+        """Look at one construct, as the CDK asks."""
+        data = node.launch_template_data if isinstance(node, ec2.CfnLaunchTemplate) else None
+        if not isinstance(data, ec2.CfnLaunchTemplate.LaunchTemplateDataProperty):
+            return
+        flags = {"DisableApiTermination": data.disable_api_termination, "DisableApiStop": data.disable_api_stop}
+        # What only a deploy settles may be true.
+        protecting = [name for name, value in flags.items() if value not in (None, False)]
+        if protecting:
+            Annotations.of(self._fleet).add_warning_v2(
+                TERMINATION_PROTECTION,
+                f"the launch template sets {' and '.join(protecting)}: when the group is deleted by force, an instance "
+                "may run on and bill outside every group. Remove it: the tag "
+                f"{names.HOLD_TAG} keeps an instance that shall stay",
+            )
 
 
 def _wakes_by_the_clock(settings: FleetSettings) -> bool:

@@ -17,17 +17,10 @@ from constructs_lib.catalog import instance_prices, leftover_prices
 from constructs_lib.errors import ArgumentError
 from constructs_lib.fleet.accelerated_fleet import AcceleratedFleet
 from constructs_lib.handlers import HandlerFunction, ScheduleTrigger
-from constructs_lib.notifications import notifications_topic
+from constructs_lib.notifications import key_statements, notifications_topic
 from constructs_lib.references import check_references
 from constructs_lib.telemetry import names, positive_alarm
 from constructs_lib.validation import complaint, instance_of
-
-ORPHAN_TAG = "accelerated-fleet:orphan"
-"""The sweep's own note on what belongs to nothing: when it was first seen so."""
-
-ORPHANS_FOUND = "OrphansFound"
-ORPHAN_USD_PER_MONTH = "OrphanUsdPerMonth"
-"""Both are published once for each complete sweep, for the fleet's group."""
 
 _INTERVAL_MINUTES = 24 * 60
 _RUN_SECONDS = 10 * 60
@@ -97,7 +90,8 @@ class OrphanSweep(Construct):
             most = _LONGEST_SNAPSHOT_AGE_SECONDS
             snapshot_age = _seconds(path, "snapshots_older_than", snapshots_older_than, _DAY_SECONDS, most)
         self._handler = self._build_handler(topic, acts=acts, wait=wait, snapshot_age=snapshot_age)
-        _let_publish(self._handler, topic)
+        for statement in key_statements(topic):
+            self._handler.role.add_to_principal_policy(statement)
         ScheduleTrigger(self, "Daily", function=self.function, minutes=_INTERVAL_MINUTES)
         self._build_failed_alarm(topic)
 
@@ -113,11 +107,11 @@ class OrphanSweep(Construct):
 
     def metric_orphans(self) -> cloudwatch.Metric:
         """How many things the last sweep left that belong to nothing."""
-        return self._metric(ORPHANS_FOUND)
+        return self._metric(names.ORPHANS_FOUND)
 
     def metric_usd_per_month(self) -> cloudwatch.Metric:
         """What they cost in a month, USD; those of unknown price are not in it."""
-        return self._metric(ORPHAN_USD_PER_MONTH)
+        return self._metric(names.ORPHAN_USD_PER_MONTH)
 
     def _metric(self, name: str) -> cloudwatch.Metric:
         return cloudwatch.Metric(
@@ -142,7 +136,7 @@ class OrphanSweep(Construct):
                 "FLEET_TAG_KEY": names.FLEET_TAG,
                 "FLEET_TAG_VALUE": self._fleet.fleet_tag_value,
                 "HOLD_TAG_KEY": names.HOLD_TAG,
-                "ORPHAN_TAG_KEY": ORPHAN_TAG,
+                "ORPHAN_TAG_KEY": names.ORPHAN_TAG,
                 "ENDPOINTS_PATH": self.endpoints_path,
                 "ACT": "true" if acts else "false",
                 "MIN_AGE_SECONDS": str(wait),
@@ -234,7 +228,7 @@ class _Access:
         """The one tag that a dry run writes too."""
         only_the_note = {
             "StringEquals": self._fleets_tag(),
-            "ForAllValues:StringEquals": {"aws:TagKeys": [ORPHAN_TAG]},
+            "ForAllValues:StringEquals": {"aws:TagKeys": [names.ORPHAN_TAG]},
             # Deleting without a key removes every tag, and "for all" of no key is true.
             "Null": {"aws:TagKeys": "false"},
         }
@@ -250,7 +244,7 @@ class _Access:
         an_orphan_of_ours = {
             "StringEquals": self._fleets_tag(),
             "StringEqualsIgnoreCaseIfExists": {f"aws:ResourceTag/{names.HOLD_TAG}": "false"},
-            "Null": {f"aws:ResourceTag/{ORPHAN_TAG}": "false"},
+            "Null": {f"aws:ResourceTag/{names.ORPHAN_TAG}": "false"},
         }
         return self._limited(
             an_orphan_of_ours,
@@ -288,12 +282,6 @@ def _check_stack(sweep: Construct, fleet: AcceleratedFleet) -> None:
         rule = "be a fleet of the sweep's own stack"
         cure = "create the sweep in the fleet's stack: what that stack has made is never left over"
         raise ArgumentError(complaint(sweep.node.path, "fleet", rule, fleet.node.path, cure))
-
-
-def _let_publish(handler: HandlerFunction, topic: sns.ITopic) -> None:
-    """Let the function use the key of an encrypted topic; the policy of an imported key is its owner's business."""
-    if isinstance(topic, sns.Topic) and topic.master_key is not None:
-        topic.master_key.grant(handler.role, "kms:Decrypt", "kms:GenerateDataKey")
 
 
 def _seconds(where: str, parameter: str, value: object, least: int, most: int) -> int:

@@ -111,6 +111,11 @@ DRAINS_TIMED_OUT = "DrainsTimedOut"
 DRAIN_METRICS = (DRAINS_DONE, DRAINS_TIMED_OUT)
 """An instance publishes one of these for its group when it has drained, or when its time to do so is over."""
 
+ORPHANS_FOUND = "OrphansFound"
+ORPHAN_USD_PER_MONTH = "OrphanUsdPerMonth"
+SWEEP_METRICS = (ORPHANS_FOUND, ORPHAN_USD_PER_MONTH)
+"""Both are published for the fleet's group, once for each complete sweep for orphans."""
+
 OWN_PREFIXES = (
     MEASUREMENT_PREFIX,
     "nvidia_smi_",
@@ -156,5 +161,5 @@ def measurement_metric(measurement: str) -> str:
 
 def is_fleets_own(name: str) -> bool:
     """Whether the fleet publishes under this name, or may: its figures must not be mixed with an application's."""
-    own = (*INSTANCE_METRICS, NETWORK_THROUGHPUT, *PASS_METRICS, *DRAIN_METRICS)
+    own = (*INSTANCE_METRICS, NETWORK_THROUGHPUT, *PASS_METRICS, *DRAIN_METRICS, *SWEEP_METRICS)
     return name in own or name.startswith(OWN_PREFIXES)

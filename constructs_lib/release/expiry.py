@@ -16,13 +16,10 @@ from constructs import Construct, IConstruct
 
 from constructs_lib.errors import ArgumentError
 from constructs_lib.handlers import HandlerFunction, ScheduleTrigger
-from constructs_lib.notifications import notifications_topic
+from constructs_lib.notifications import key_statements, notifications_topic
 from constructs_lib.references import check_references
-from constructs_lib.telemetry import positive_alarm
+from constructs_lib.telemetry import names, positive_alarm
 from constructs_lib.validation import complaint, instance_of
-
-EXPIRES_TAG = "accelerated-fleet:expires"
-"""A stack that carries this tag expires at the moment that its value names."""
 
 _HOUR = 3600
 _SHORTEST_LIFE = 2 * _HOUR
@@ -104,7 +101,7 @@ class StackExpiry(Construct):
                 "EXPIRES_AFTER_SECONDS": str(life),
                 "WARN_BEFORE_SECONDS": str(warning),
                 "COUNTED_FROM": start.value,
-                "EXPIRES_TAG_KEY": EXPIRES_TAG,
+                "EXPIRES_TAG_KEY": names.EXPIRES_TAG,
                 "TOPIC_ARN": self.notifications.topic_arn,
                 "STATE_PARAMETER": memory.ref,
             },
@@ -195,14 +192,11 @@ def _whole_hours(path: str, parameter: str, value: Duration, minimum: int, maxim
 
 def _statements(stack: Stack, memory: ssm.CfnParameter, topic: sns.ITopic) -> list[iam.PolicyStatement]:
     parameter = stack.format_arn(service="ssm", resource="parameter", resource_name=memory.ref)
-    found = [
+    return [
         iam.PolicyStatement(
             actions=["cloudformation:DeleteStack", "cloudformation:DescribeStacks"], resources=[Aws.STACK_ID]
         ),
         iam.PolicyStatement(actions=["ssm:GetParameter", "ssm:PutParameter"], resources=[parameter]),
         iam.PolicyStatement(actions=["sns:Publish"], resources=[topic.topic_arn]),
+        *key_statements(topic),
     ]
-    if isinstance(topic, sns.Topic) and topic.master_key is not None:
-        use = ["kms:Decrypt", "kms:GenerateDataKey"]
-        found.append(iam.PolicyStatement(actions=use, resources=[topic.master_key.key_arn]))
-    return found

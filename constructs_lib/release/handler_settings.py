@@ -16,6 +16,7 @@ from constructs import Construct
 
 from constructs_lib.catalog import AcceleratedType
 from constructs_lib.errors import ArgumentError
+from constructs_lib.notifications import key_statements
 from constructs_lib.release.idle_signal import IdleSignal
 from constructs_lib.release.policy import IdlePolicy
 from constructs_lib.release.signals import signal_settings
@@ -199,11 +200,10 @@ class ReleaseSettings:
         if self.max_failed_launches == 0:
             return []
         topic = self.notifications
-        publish = iam.PolicyStatement(actions=["sns:Publish"], resources=[topic.topic_arn])
-        if not isinstance(topic, sns.Topic) or topic.master_key is None:
-            return [publish]
-        use = iam.PolicyStatement(actions=["kms:Decrypt", "kms:GenerateDataKey"], resources=[topic.master_key.key_arn])
-        return [publish, use]
+        return [
+            iam.PolicyStatement(actions=["sns:Publish"], resources=[topic.topic_arn]),
+            *key_statements(topic),
+        ]
 
 
 def any_instance(scope: Construct) -> str:

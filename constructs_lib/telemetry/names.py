@@ -34,10 +34,13 @@ from constructs_lib.node.names import (
     MEMBERS_RETAINED,
     MEMBERS_UNKNOWN,
     NETWORK_THROUGHPUT,
+    ORPHAN_USD_PER_MONTH,
+    ORPHANS_FOUND,
     PASS_METRICS,
     SESSIONS,
     SETUP_FAILURES,
     STATSD_ADDRESS,
+    SWEEP_METRICS,
     is_fleets_own,
     measurement_metric,
 )
@@ -59,6 +62,7 @@ __all__ = [
     "DRAINS_TIMED_OUT",
     "DRAIN_METRICS",
     "ENERGY",
+    "EXPIRES_TAG",
     "FAULT_LOG",
     "FLEET_TAG",
     "GROUP",
@@ -80,12 +84,16 @@ __all__ = [
     "MEMORY_UTILIZATION",
     "NAMESPACE",
     "NETWORK_THROUGHPUT",
+    "ORPHANS_FOUND",
+    "ORPHAN_TAG",
+    "ORPHAN_USD_PER_MONTH",
     "PASS_METRICS",
     "PERIOD_SECONDS",
     "SESSIONS",
     "SETUP_FAILURES",
     "STATSD_ADDRESS",
     "SWAP_UTILIZATION",
+    "SWEEP_METRICS",
     "UNKNOWN_TAG",
     "is_fleets_own",
     "measurement_metric",
@@ -132,3 +140,9 @@ HOLD_TAG = "accelerated-fleet:hold"
 
 UNKNOWN_TAG = "accelerated-fleet:unknown"
 """The release handler's note on an instance that it cannot judge: since when, and in how many passes."""
+
+ORPHAN_TAG = "accelerated-fleet:orphan"
+"""The sweep's own note on what belongs to nothing: when it was first seen so."""
+
+EXPIRES_TAG = "accelerated-fleet:expires"
+"""A stack that carries this tag expires at the moment that its value names."""

@@ -9,6 +9,7 @@ from enum import Enum
 
 from orphan_sweep.marks import read_mark
 from orphan_sweep.things import Sort, Thing
+from runtime.hold_tag import why_held
 
 # An instance is in EC2 before it is in its group's answer, and a volume before it is attached.
 _ON_ITS_WAY = timedelta(hours=1)
@@ -104,10 +105,7 @@ def _another_fleets(thing: Thing, rules: Rules, now: datetime) -> str | None:
 
 
 def _held(thing: Thing, rules: Rules, now: datetime) -> str | None:
-    hold = thing.tags.get(rules.hold_tag_key)
-    if hold is None or hold.strip().lower() == "false":
-        return None
-    return f"tag {rules.hold_tag_key} is {hold!r}"
+    return why_held(thing.tags, rules.hold_tag_key)
 
 
 def _looked_after(thing: Thing, rules: Rules, now: datetime) -> str | None:

@@ -15,6 +15,7 @@ from release_idle.planning import Candidate, CapacityLimits, Cause, Plan, member
 from release_idle.policy import AtMinimum, IdlePolicy
 from release_idle.unknown_memory import UNKNOWN_TAG, UnknownMemory, unknown_again
 from runtime.demand import Backlog
+from runtime.hold_tag import why_held
 
 __all__ = [
     "AtMinimum",
@@ -130,9 +131,9 @@ def judge_standing(member: Member, policy: IdlePolicy, now: datetime) -> Verdict
         return Verdict(state=State.STARTING, reason="EC2 says that it is pending")
     if machine.state != "running":
         return Verdict(state=State.LEAVING, reason=f"EC2 says that it is {machine.state}")
-    mark = machine.tags.get(policy.hold_tag_key)
-    if mark is not None and mark.strip().lower() != "false":
-        return Verdict(state=State.HELD, reason=f"tag {policy.hold_tag_key} is {mark!r}")
+    held = why_held(machine.tags, policy.hold_tag_key)
+    if held is not None:
+        return Verdict(state=State.HELD, reason=held)
     age = (now - machine.launched_at).total_seconds()
     if age < policy.warm_up_seconds:
         return Verdict(state=State.STARTING, reason=f"launched {age:.0f} s ago, warm-up is {policy.warm_up_seconds} s")

@@ -16,6 +16,7 @@ from release_idle.policy import IdlePolicy
 from runtime.activities import Activity, ActivityKind
 from runtime.aws_errors import AWS_ERRORS, error_code
 from runtime.group import GroupMember
+from runtime.hold_tag import why_held
 from runtime.patience import OutOfTime, Patience
 
 # Neither of these can run a drain any more. An instance that is being launched, or runs, may yet.
@@ -127,8 +128,7 @@ def _is_kept(member: Member, policy: IdlePolicy) -> bool:
     # Of an instance that EC2 did not return nobody knows whether somebody keeps it.
     if member.machine is None or (policy.protection_holds and member.protected):
         return True
-    mark = member.machine.tags.get(policy.hold_tag_key)
-    return mark is not None and mark.strip().lower() != "false"
+    return why_held(member.machine.tags, policy.hold_tag_key) is not None
 
 
 def _is_gone(ec2: InstanceByIdClient, instance_id: str, patience: Patience, drains: AbandonedDrains) -> bool:

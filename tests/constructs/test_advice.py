@@ -4,12 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
+import jsii
 import pytest
-from aws_cdk import Stack
+from aws_cdk import Aspects, IAspect, Stack, Token
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk.assertions import Annotations, Match
+from constructs import IConstruct
 
-from constructs_lib import FleetImage, FleetLogs, FleetSchedule, Purchase, QueueDemand, Telemetry, WakeUp
+from constructs_lib import (
+    AcceleratedFleet,
+    FleetImage,
+    FleetLogs,
+    FleetSchedule,
+    Purchase,
+    QueueDemand,
+    Telemetry,
+    WakeUp,
+)
 from tests.constructs.scenarios import queue
 from tests.support.stacks import fleet, stack, vpc
 
@@ -26,6 +37,13 @@ ISOLATED = (
     "released: monitoring, ec2, ssm, ssmmessages, s3 (gateway), and those of the services that the workload calls, sqs "
     "among them; or choose others with vpc_subnets. Acknowledge this warning once the endpoints are there "
     "[ack: @cdk-accelerated-fleet/fleet:IsolatedSubnets]"
+)
+
+
+TERMINATION_PROTECTION = (
+    "the launch template sets {}: when the group is deleted by force, an instance may run on and bill outside every "
+    "group. Remove it: the tag accelerated-fleet:hold keeps an instance that shall stay "
+    "[ack: @cdk-accelerated-fleet/fleet:TerminationProtection]"
 )
 
 
@@ -122,6 +140,59 @@ def test_case_21_isolated_subnets_that_are_not_used_do_not_matter() -> None:
         isolated_subnet_ids=["subnet-0123456789abcde01"],
     )
     fleet(test_stack, vpc=network, min_capacity=1)
+    assert ours(test_stack) == []
+
+
+def override(made: AcceleratedFleet, **properties: Any) -> None:
+    """Set properties of the launch template's data anew, as a user does through the escape hatch."""
+    resource = made.launch_template.node.default_child
+    assert isinstance(resource, ec2.CfnLaunchTemplate)
+    resource.launch_template_data = ec2.CfnLaunchTemplate.LaunchTemplateDataProperty(**properties)
+
+
+@pytest.mark.parametrize(
+    ("properties", "named"),
+    [
+        ({"disable_api_termination": True}, "DisableApiTermination"),
+        ({"disable_api_stop": True}, "DisableApiStop"),
+        ({"disable_api_stop": True, "disable_api_termination": True}, "DisableApiTermination and DisableApiStop"),
+        ({"disable_api_termination": Token.as_any({"Ref": "Protect"})}, "DisableApiTermination"),
+    ],
+)
+def test_case_51_termination_protection_would_outlive_the_group(properties: dict[str, Any], named: str) -> None:
+    test_stack = stack()
+    # After the fleet is made, which is when a user can.
+    override(fleet(test_stack, min_capacity=1), **properties)
+    assert ours(test_stack) == [TERMINATION_PROTECTION.format(named)]
+
+
+def test_case_51_an_aspect_of_the_users_is_seen_too() -> None:
+    @jsii.implements(IAspect)
+    class ProtectEverything:
+        def visit(self, node: IConstruct) -> None:
+            if isinstance(node, AcceleratedFleet):
+                override(node, disable_api_termination=True)
+
+    test_stack = stack()
+    fleet(test_stack, min_capacity=1)
+    Aspects.of(test_stack).add(ProtectEverything())
+    assert ours(test_stack) == [TERMINATION_PROTECTION.format("DisableApiTermination")]
+
+
+@pytest.mark.parametrize("properties", [{}, {"disable_api_termination": False, "disable_api_stop": False}])
+def test_case_51_no_warning_without_it(properties: dict[str, Any]) -> None:
+    test_stack = stack()
+    override(fleet(test_stack, min_capacity=1), **properties)
+    assert ours(test_stack) == []
+
+
+def test_case_51_the_warning_can_be_acknowledged_before_synth() -> None:
+    from aws_cdk import Annotations as Notes
+
+    test_stack = stack()
+    made = fleet(test_stack, min_capacity=1)
+    override(made, disable_api_stop=True)
+    Notes.of(made).acknowledge_warning("@cdk-accelerated-fleet/fleet:TerminationProtection", "stopped by nobody")
     assert ours(test_stack) == []
 
 

@@ -17,7 +17,8 @@ from cfnlint import api  # type: ignore[import-untyped]
 
 from constructs_lib.catalog import instance_prices, known_types, leftover_prices
 from constructs_lib.errors import ArgumentError
-from constructs_lib.fleet.orphans import ORPHAN_TAG, ORPHAN_USD_PER_MONTH, ORPHANS_FOUND, OrphanSweep
+from constructs_lib.fleet.orphans import OrphanSweep
+from constructs_lib.telemetry import names
 from orphan_sweep import report
 from orphan_sweep.settings import read_settings
 from tests.constructs.reading import as_list, plain, properties, resources, role_statements
@@ -158,7 +159,7 @@ def test_a_dry_run_may_write_its_own_note_and_nothing_else() -> None:
     for statement in mutating().values():
         assert statement["Condition"] == {
             "StringEquals": OURS,
-            "ForAllValues:StringEquals": {"aws:TagKeys": [ORPHAN_TAG]},
+            "ForAllValues:StringEquals": {"aws:TagKeys": [names.ORPHAN_TAG]},
             "Null": {"aws:TagKeys": "false"},
         }
 
@@ -170,7 +171,7 @@ def test_case_37_what_it_frees_carries_this_fleets_tag_and_the_note_and_no_hold(
         assert made[actions]["Condition"] == {
             "StringEquals": OURS,
             "StringEqualsIgnoreCaseIfExists": {"aws:ResourceTag/accelerated-fleet:hold": "false"},
-            "Null": {f"aws:ResourceTag/{ORPHAN_TAG}": "false"},
+            "Null": {f"aws:ResourceTag/{names.ORPHAN_TAG}": "false"},
         }
 
 
@@ -215,9 +216,9 @@ def test_cfn_lint_finds_nothing() -> None:
 
 
 def test_metrics_are_those_that_the_function_publishes() -> None:
-    assert (ORPHANS_FOUND, ORPHAN_USD_PER_MONTH) == (report.ORPHANS_FOUND, report.ORPHAN_USD_PER_MONTH)
+    assert names.SWEEP_METRICS == (report.ORPHANS_FOUND, report.ORPHAN_USD_PER_MONTH)
     made = sweep()
-    for metric, name in ((made.metric_orphans(), ORPHANS_FOUND), (made.metric_usd_per_month(), ORPHAN_USD_PER_MONTH)):
+    for metric, name in zip((made.metric_orphans(), made.metric_usd_per_month()), names.SWEEP_METRICS, strict=True):
         assert (metric.namespace, metric.metric_name) == ("AcceleratedFleet", name)
         assert list(metric.dimensions or {}) == ["AutoScalingGroupName"]
 

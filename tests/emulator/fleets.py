@@ -85,6 +85,12 @@ class Fleet:
         activity: dict[str, Any] = answer["Activity"]
         return activity
 
+    def draining(self) -> list[str]:
+        """The members that a termination hook holds; none once the group is gone."""
+        found = self.autoscaling.describe_auto_scaling_groups(AutoScalingGroupNames=[self.name])["AutoScalingGroups"]
+        members = [member for group in found for member in group["Instances"]]
+        return [each["InstanceId"] for each in members if each["LifecycleState"] == "Terminating:Wait"]
+
     def complete(self, instance_id: str, hook: str) -> None:
         """Complete the hook that an instance waits for."""
         self.autoscaling.complete_lifecycle_action(

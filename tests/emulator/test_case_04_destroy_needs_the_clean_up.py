@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,15 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk.assertions import Template
 from botocore.exceptions import WaiterError
 
+from constructs_lib.node.names import DRAIN_HOOK
 from demo.emulator import ACCOUNT, REGION, Emulator
 from tests.emulator.fleets import WAITER, Fleet
 from tests.support import stacks
 
 pytestmark = [pytest.mark.emulator, pytest.mark.allow_hosts(["127.0.0.1"])]
 
+_ROUNDS = 30
+_ROUND = {"Delay": 1, "MaxAttempts": 2}
 HANDLERS = stacks.ROOT / "lambda_handlers"
 CLEAN_UP = "Custom::AcceleratedFleetCleanup"
 
@@ -47,7 +51,7 @@ def test_case_04_protected_members_stop_the_deletion_without_the_clean_up(
     unguarded = {k: v for k, v in template["Resources"].items() if v["Type"] != CLEAN_UP}
     fleet = _deployed(emulator, "WithoutCleanUp", {**template, "Resources": unguarded})
     members = fleet.grow(2)
-    with pytest.raises(WaiterError):
+    with pytest.raises(pytest.fail.Exception):
         _delete(fleet)
     (stack,) = emulator.client("cloudformation").describe_stacks(StackName=fleet.stack)["Stacks"]
     assert stack["StackStatus"] == "DELETE_FAILED"
@@ -59,6 +63,22 @@ def test_case_04_the_clean_up_lets_the_stack_go(emulator: Emulator, template: di
     fleet.grow(2)
     assert all(member["ProtectedFromScaleIn"] for member in fleet.group()["Instances"])
     _delete(fleet)
+    assert fleet.running() == []
+
+
+def test_case_41_without_its_function_the_stack_goes_by_the_documented_commands(
+    emulator: Emulator, template: dict[str, Any]
+) -> None:
+    """docs/release.md, "Destroying a stack": the one state in which it does not end by itself."""
+    fleet = _deployed(emulator, "FunctionGone", template)
+    fleet.grow(2)
+    emulator.client("lambda").delete_function(FunctionName=_cleanup_function(fleet))
+    fleet.autoscaling.delete_auto_scaling_group(AutoScalingGroupName=fleet.name, ForceDelete=True)
+    with pytest.raises(pytest.fail.Exception, match="DELETE_FAILED"):
+        _delete(fleet)
+    cloudformation = emulator.client("cloudformation")
+    cloudformation.delete_stack(StackName=fleet.stack, DeletionMode="FORCE_DELETE_STACK")
+    cloudformation.get_waiter("stack_delete_complete").wait(StackName=fleet.stack, WaiterConfig=WAITER)
     assert fleet.running() == []
 
 
@@ -91,9 +111,30 @@ def _deployed(emulator: Emulator, name: str, template: dict[str, Any]) -> Fleet:
 
 
 def _delete(fleet: Fleet) -> None:
+    """Delete the stack. Meanwhile the instances drain: no service runs on them here, and no hook times out."""
     cloudformation = fleet.emulator.client("cloudformation")
     cloudformation.delete_stack(StackName=fleet.stack)
-    cloudformation.get_waiter("stack_delete_complete").wait(StackName=fleet.stack, WaiterConfig=WAITER)
+    for _ in range(_ROUNDS):
+        with suppress(WaiterError):
+            cloudformation.get_waiter("stack_delete_complete").wait(StackName=fleet.stack, WaiterConfig=_ROUND)
+            return
+        if _status(fleet) == "DELETE_FAILED":
+            break
+        for each in fleet.draining():
+            fleet.complete(each, DRAIN_HOOK)
+    pytest.fail(f"{fleet.stack} is not deleted: {_status(fleet)}")
+
+
+def _cleanup_function(fleet: Fleet) -> str:
+    resources = fleet.emulator.client("cloudformation").describe_stack_resources(StackName=fleet.stack)
+    functions = [r for r in resources["StackResources"] if r["ResourceType"] == "AWS::Lambda::Function"]
+    (found,) = [r["PhysicalResourceId"] for r in functions if "Cleanup" in r["LogicalResourceId"]]
+    return str(found)
+
+
+def _status(fleet: Fleet) -> str:
+    (stack,) = fleet.emulator.client("cloudformation").describe_stacks(StackName=fleet.stack)["Stacks"]
+    return str(stack["StackStatus"])
 
 
 def _update(fleet: Fleet, template: dict[str, Any]) -> None:

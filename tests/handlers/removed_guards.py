@@ -11,7 +11,8 @@ from fleet_cleanup import index, stack_end, stack_status
 from fleet_cleanup.lookup import groups_with_tag
 from fleet_cleanup.stack_event import StackEvent
 from fleet_cleanup.stack_status import StackUnreadable
-from release_idle import decision, measurement, survey, unknown_memory
+from fleet_schedule import decision as schedule_decision
+from release_idle import decision, leaving, measurement, survey, unknown_memory
 from release_idle.measurement import Busy, Idle
 from release_idle.members import State, Verdict
 from release_idle.planning import CapacityLimits
@@ -132,3 +133,13 @@ def forget_who_is_held(monkeypatch: pytest.MonkeyPatch) -> None:
         return Verdict(state=State.BUSY, reason="guard removed") if verdict.state is State.HELD else verdict
 
     monkeypatch.setattr(decision, "judge", careless)
+
+
+def take_everybody_for_protected(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Remove the guard that asks whether a pause could end running work."""
+    monkeypatch.setattr(schedule_decision, "exposed", lambda group: None)
+
+
+def take_every_machine_for_dead(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Remove the guard that asks whether a member can still run its drain itself."""
+    monkeypatch.setattr(leaving, "_ALIVE", ())

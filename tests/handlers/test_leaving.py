@@ -26,6 +26,7 @@ from runtime.group_reader import read_group
 from runtime.patience import Patience
 from tests.handlers.fake_aws import START, FakeAws, refusal
 from tests.handlers.fake_aws.activities import failed_launch, launching, terminating
+from tests.handlers.removed_guards import take_every_machine_for_dead
 
 GROUP = "train"
 SIGNAL = Signal(name="gpu", metric="gpu", statistic="Maximum", idle_below=5, means="work")
@@ -105,6 +106,19 @@ def test_case_59_a_drain_on_a_living_machine_is_left_alone(aws: FakeAws, state: 
     aws.ec2.machines["i-1"].state = state
     assert complete(aws) == AbandonedDrains()
     assert aws.calls == []
+
+
+@pytest.mark.parametrize("listed", [True, False])
+def test_case_59_without_that_guard_the_drain_of_a_living_machine_would_be_cut_short(
+    aws: FakeAws, listed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draining_fleet(aws, "i-1")
+    left_out = () if listed else ("i-1",)
+    assert complete(aws, *left_out) == AbandonedDrains()
+    assert aws.bury(GROUP) == []
+    take_every_machine_for_dead(monkeypatch)
+    assert complete(aws, *left_out) == AbandonedDrains(completed=["i-1"])
+    assert aws.bury(GROUP) == ["i-1"]
 
 
 def test_case_59_of_a_group_in_which_nobody_drains_nothing_is_asked(aws: FakeAws) -> None:

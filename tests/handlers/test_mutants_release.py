@@ -26,9 +26,12 @@ from release_idle.planning import Candidate, CapacityLimits, Cause, plan_release
 from release_idle.release_pass import PassIncomplete
 from release_idle.state import LaunchMemory, PassState, StateStore
 from release_idle.state_document import MOST_ASKED, document_of, state_of, value_of
-from release_idle.unknown_memory import UNKNOWN_TAG
-from tests.handlers.driving import GROUP, QUEUE_ENVIRONMENT, Release, idle_fleet
+from release_idle.unknown_memory import UNKNOWN_TAG, remembered
+from tests.handlers.driving import GROUP, QUEUE_ENVIRONMENT, SCHEDULED, Release, idle_fleet
 from tests.handlers.fake_aws import START, Call, FakeAws
+from tests.handlers.fake_aws.activities import failed_launch
+
+QUOTA = "You have requested more vCPU capacity than your current vCPU limit of 0 allows (VcpuLimitExceeded)"
 
 # ---- planning
 
@@ -283,3 +286,129 @@ def test_idle_time_says_why_it_is_unknown_or_busy() -> None:
 def test_idle_time_heeds_a_point_at_the_very_end_of_the_window() -> None:
     settled_idle_then_work = idle_time(5000, 0, newest_minutes_ago=2)
     assert isinstance(settled_idle_then_work, Busy)
+
+
+# ---- what is told of what could not be done
+
+TERMINATION = {
+    "source": "aws.autoscaling",
+    "detail-type": "EC2 Instance-terminate Lifecycle Action",
+    "detail": {"AutoScalingGroupName": GROUP, "EC2InstanceId": "i-1", "LifecycleHookName": "Drain"},
+}
+
+
+def waits_to_drain(aws: FakeAws, instance_id: str) -> None:
+    """Let a member wait for the hook of the drain, with nobody there to complete it."""
+    aws.add_hook(GROUP)
+    leaving = aws.autoscaling.groups[GROUP].member(instance_id)
+    assert leaving is not None
+    leaving.lifecycle_state, leaving.waits_for = "Terminating:Wait", ["Drain"]
+    aws.ec2.machines[instance_id].state = "terminated"
+
+
+def told(aws: FakeAws, environment: dict[str, str], event: object = SCHEDULED) -> list[str]:
+    """Run a pass that fails; return the failures that it told."""
+    release = Release(aws, environment)
+    with pytest.raises(PassIncomplete):
+        release.run(event)
+    return list(release.lines.documents("release pass")[0]["failures"])
+
+
+def test_a_tag_that_cannot_be_written_is_told_with_its_cause(aws: FakeAws) -> None:
+    aws.add_group(GROUP, ["i-1"])
+    aws.fail("CreateTags", "AccessDenied")
+    (failure,) = told(aws, {"MAX_UNKNOWN_SECONDS": "3600"})
+    assert failure.startswith("remembering who is unknown: ")
+    assert "AccessDenied" in failure
+
+
+def test_a_hook_that_cannot_be_completed_hides_no_other_failure(aws: FakeAws) -> None:
+    idle_fleet(aws, "i-1", "i-2")
+    waits_to_drain(aws, "i-1")
+    aws.fail("CompleteLifecycleAction", "AccessDenied")
+    aws.fail("GetParameter", "AccessDenied")
+    assert [failure.split(":")[0] for failure in told(aws, {"DRAIN_HOOK": "Drain"})] == [
+        "taking the lease",
+        "Auto Scaling CompleteLifecycleAction",
+    ]
+
+
+def test_an_event_whose_hook_cannot_be_completed_fails(aws: FakeAws) -> None:
+    idle_fleet(aws, "i-1")
+    waits_to_drain(aws, "i-1")
+    aws.fail("CompleteLifecycleAction", "AccessDenied")
+    assert len(told(aws, {"DRAIN_HOOK": "Drain"}, TERMINATION)) == 1
+
+
+def test_a_machine_that_ec2_does_not_list_is_asked_for_by_its_id(aws: FakeAws) -> None:
+    idle_fleet(aws, "i-1")
+    waits_to_drain(aws, "i-1")
+    del aws.ec2.machines["i-1"]
+    assert Release(aws, {"DRAIN_HOOK": "Drain"}).run()["drains_abandoned"] == ["i-1"]
+
+
+@pytest.mark.parametrize(
+    ("operation", "what"),
+    [
+        ("DescribeScalingActivities", "Auto Scaling DescribeScalingActivities: "),
+        ("PutParameter", "taking the lease: "),
+    ],
+)
+def test_what_keeps_a_retained_instance_is_told_with_its_cause(aws: FakeAws, operation: str, what: str) -> None:
+    idle_fleet(aws, "i-1")
+    aws.autoscaling.groups[GROUP].members[0].lifecycle_state = "Terminating:Retained"
+    aws.fail(operation, "AccessDenied")
+    failures = told(aws, {"RETAINED_AFTER_SECONDS": "600"})
+    assert failures[0].startswith(what)
+    assert "AccessDenied" in failures[0]
+
+
+@pytest.mark.parametrize("operation", ["SuspendProcesses", "Publish"])
+def test_launches_that_could_not_be_stopped_are_told_and_not_counted_as_stopped(aws: FakeAws, operation: str) -> None:
+    idle_fleet(aws, "i-1", desired=2, busy=("i-1",))
+    group = aws.autoscaling.groups[GROUP]
+    group.launch_fails_with = QUOTA
+    group.activities += [failed_launch(QUOTA, START - timedelta(minutes=minute)) for minute in (3, 2, 1)]
+    aws.fail(operation, "AccessDenied")
+    release = Release(aws, {"MAX_FAILED_LAUNCHES": "3", "TOPIC_ARN": "arn:aws:sns:eu-west-1:123456789012:fleet"})
+    with pytest.raises(PassIncomplete, match=r"stopping launches that come to nothing: .*AccessDenied"):
+        release.run()
+    assert release.lines.metrics()[0]["LaunchesStopped"] == 0
+    assert release.lines.documents("release pass")[0]["launches_stopped"] is False
+
+
+@pytest.mark.parametrize(
+    ("operation", "environment"),
+    [("SetDesiredCapacity", QUEUE_ENVIRONMENT), ("SuspendProcesses", {"SCALE_IN_PROTECTION": "hold"})],
+)
+def test_a_change_of_the_group_that_is_refused_is_told_by_its_name(
+    aws: FakeAws, operation: str, environment: dict[str, str]
+) -> None:
+    idle_fleet(aws, "i-1", desired=3, protected=False)
+    group = aws.autoscaling.groups[GROUP]
+    group.zones, group.suspended = ["eu-west-1a", "eu-west-1b"], ["Launch"]
+    aws.sqs.hold(visible=0)
+    aws.fail(operation, "AccessDenied")
+    assert told(aws, environment)[0].startswith(f"Auto Scaling {operation}: ")
+
+
+def test_why_aws_suspended_launching_is_asked_of_this_group_alone(aws: FakeAws) -> None:
+    idle_fleet(aws, "i-1", desired=2, busy=("i-1",))
+    other = aws.add_group("a-group-before")
+    other.suspended = ["Launch"]
+    group = aws.autoscaling.groups[GROUP]
+    group.suspended = ["Launch"]
+    group.suspension_reasons = {"Launch": "Administrator suspended at 2026-11-30T11:00:00Z"}
+    Release(aws, {"MAX_FAILED_LAUNCHES": "3", "TOPIC_ARN": "arn:aws:sns:eu-west-1:123456789012:fleet"}).run()
+    asked = [call.parameters for call in aws.calls if call.operation == "DescribeAutoScalingGroups"]
+    assert all(each == {"AutoScalingGroupNames": [GROUP]} for each in asked)
+    assert aws.sns.published[0]["Subject"] == f"AWS suspended launching: {GROUP}"
+    assert f"the Auto Scaling group {GROUP} is suspended" in aws.sns.published[0]["Message"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["2026-11-30T11:00:00 3 2026-11-30T11:55:00Z", "2026-11-30T11:00:00Z 3 2026-11-30T11:55:00"],
+)
+def test_a_memory_without_a_time_zone_is_not_this_function_s(text: str) -> None:
+    assert remembered({UNKNOWN_TAG: text}) is None

@@ -12,6 +12,7 @@ from fleet_schedule.run import ScheduleObstructed
 from runtime.triggers import MalformedEvent
 from tests.handlers.driving import GROUP, MANUAL, SCHEDULED, alarm_event
 from tests.handlers.fake_aws import FakeAws
+from tests.handlers.removed_guards import take_everybody_for_protected
 from tests.handlers.scheduling import (
     DAY,
     EVENING,
@@ -65,6 +66,16 @@ def test_case_03_nobody_is_paused_away_without_protection(aws: FakeAws, protects
     assert aws.terminated() == []
     (line,) = schedule.lines.documents("schedule decision")
     assert line["level"] == "ERROR"
+
+
+def test_case_03_without_that_guard_a_member_at_work_would_go(aws: FakeAws, monkeypatch: pytest.MonkeyPatch) -> None:
+    take_everybody_for_protected(monkeypatch)
+    group = work(aws, "i-1", "i-2")
+    group.members[0].protected = False
+    schedule = Schedule(aws)
+    schedule.run(at=EVENING)
+    assert schedule.sizes == (0, 0, 0)
+    assert aws.terminated() == ["i-1"]
 
 
 def test_while_it_is_paused_nothing_is_changed_or_written(aws: FakeAws) -> None:

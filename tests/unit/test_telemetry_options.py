@@ -74,6 +74,9 @@ def test_a_resolution_is_a_duration_known_at_synth() -> None:
         (["cpu_usage_active"], "does not use itself"),
         (["efa_latency"], "does not use itself"),
         (["InstancesReleased"], "does not use itself"),
+        (["DrainsDone"], "does not use itself"),
+        (["OrphansFound"], "does not use itself"),
+        (["OrphanUsdPerMonth"], "does not use itself"),
     ],
 )
 def test_application_metrics_have_plain_names_of_their_own(given: Any, message: str) -> None:

@@ -1,0 +1,82 @@
+"""The rooms of the house (CONTRIBUTING.md): each may use those below it, never those above."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.packaging.building import CHECKOUT
+
+CONSTRUCTS, HANDLERS = CHECKOUT / "constructs_lib", CHECKOUT / "lambda_handlers"
+ROOMS = ("__init__", "fleet", "release", "scaling", "handlers", "telemetry", "node", "catalog")
+"""From above to below, as the table has them."""
+CELLAR = ("acknowledgement", "errors", "notifications", "references", "validation")
+"""Modules that every room may use, and that use no room."""
+LEVELS = {**{room: level for level, room in enumerate(ROOMS)}, **dict.fromkeys(CELLAR, len(ROOMS))}
+
+
+def imported(path: Path, root: Path) -> Iterator[str]:
+    """Yield the full name of whatever a file imports, wherever in the file it does so."""
+    package = path.relative_to(root.parent).parent.parts
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (each.name for each in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            outer = package[: len(package) + 1 - node.level] if node.level else ()
+            module = ".".join([*outer, *([node.module] if node.module else [])])
+            yield from (f"{module}.{each.name}" for each in node.names)
+
+
+def upward_arrows(root: Path) -> list[str]:
+    """Imports of a room above the file's own."""
+    found = []
+    for path in sorted(root.rglob("*.py")):
+        here = path.relative_to(root).parts[0].removesuffix(".py")
+        for name in imported(path, root):
+            package, _, rest = name.partition(".")
+            # What is imported from the package itself and is no room comes through the front door.
+            there = rest.split(".")[0] if rest.split(".")[0] in LEVELS else "__init__"
+            if package == root.name and LEVELS[there] < LEVELS[here]:
+                found.append(f"{path.relative_to(root.parent)} imports {name}")
+    return found
+
+
+def test_the_rooms_are_those_of_the_table() -> None:
+    table = (CHECKOUT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    assert tuple(re.findall(r"^\| `constructs_lib/(\w+)(?:\.py|/)` \|", table, re.MULTILINE)) == ROOMS
+    assert {each.relative_to(CONSTRUCTS).parts[0].removesuffix(".py") for each in CONSTRUCTS.rglob("*.py")} == {*LEVELS}
+
+
+def test_arrows_point_downwards_only() -> None:
+    assert upward_arrows(CONSTRUCTS) == []
+
+
+def test_an_arrow_that_points_upwards_is_seen(tmp_path: Path) -> None:
+    for file, code in {
+        "release/__init__.py": "from constructs_lib.scaling import Hours\nfrom .loop import Loop\nimport json",
+        "scaling/hours.py": "def late():\n    from constructs_lib.release import loop",
+        "telemetry/names.py": "from constructs_lib import catalog, handlers",
+        "node/sub/reader.py": "from ..names import A\nfrom ...fleet.boot import boot",
+        "catalog/tables.py": "import constructs_lib.node.names",
+        "errors.py": "from constructs_lib import AcceleratedFleet",
+    }.items():
+        path = tmp_path / "constructs_lib" / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(code)
+    assert upward_arrows(tmp_path / "constructs_lib") == [
+        "constructs_lib/catalog/tables.py imports constructs_lib.node.names",
+        "constructs_lib/errors.py imports constructs_lib.AcceleratedFleet",
+        "constructs_lib/node/sub/reader.py imports constructs_lib.fleet.boot.boot",
+        "constructs_lib/scaling/hours.py imports constructs_lib.release.loop",
+        "constructs_lib/telemetry/names.py imports constructs_lib.handlers",
+    ]
+
+
+def test_a_handler_uses_itself_and_what_all_share() -> None:
+    packages = {each.name for each in HANDLERS.iterdir() if (each / "__init__.py").is_file()}
+    for path in sorted(HANDLERS.rglob("*.py")):
+        own = path.relative_to(HANDLERS).parts[0]
+        used = {name.split(".")[0] for name in imported(path, HANDLERS)} & packages
+        assert used <= {own, "runtime"}, path
