@@ -89,6 +89,18 @@ def decide(memory: Memory, group: Group, plan: Plan, now: datetime) -> Decision:
     return _open(known, live, plan, now)
 
 
+def exposed(group: Group) -> str | None:
+    """Return whom the group could take if its sizes fell, or None. It would not look who is at work."""
+    members = [
+        member.instance_id
+        for member in group.members
+        if member.lifecycle_state == "InService" and not member.protected_from_scale_in
+    ]
+    if not members:
+        return None if group.protects_new_instances else "new instances"
+    return f"{', '.join(members[:3])} and others" if len(members) > 3 else ", ".join(members)
+
+
 def _why_closed(memory: Memory, timetable: Timetable, now: datetime) -> str | None:
     if memory.by_hand:
         return "paused by hand"
@@ -100,14 +112,8 @@ def _why_closed(memory: Memory, timetable: Timetable, now: datetime) -> str | No
 def _close(memory: Memory, group: Group, live: Sizes, plan: Plan, why: str) -> Decision:
     if live == CLOSED:
         return Decision(remember=_with_saved(memory, live, plan), reason=f"{why}, and paused")
-    exposed = [
-        member.instance_id
-        for member in group.members
-        if member.lifecycle_state == "InService" and not member.protected_from_scale_in
-    ]
-    if exposed or not group.protects_new_instances:
-        # The group would pick its victims itself, without a look at who is at work.
-        who = f"{', '.join(exposed[:3])} and others" if len(exposed) > 3 else ", ".join(exposed) or "new instances"
+    who = exposed(group)
+    if who is not None:
         obstacle = f"not protected from scale-in: {who}; a pause could end running work"
         return Decision(remember=memory, reason=f"{why}, but not paused", obstacle=obstacle)
     remember = replace(_with_saved(memory, live, plan), paused=True)

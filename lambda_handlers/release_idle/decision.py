@@ -94,7 +94,7 @@ def decide(facts: Facts, policy: IdlePolicy) -> Decision:
         candidate
         for member in facts.members
         if member.instance_id in facts.readings
-        and (candidate := _candidate(member, verdicts[member.instance_id], unknown, policy, facts.now))
+        and (candidate := _candidate(member, verdicts[member.instance_id], unknown, policy, facts))
     ]
     candidates.sort(key=lambda candidate: _turn(candidate, verdicts[candidate.member.instance_id], policy))
     limits = _limits(facts, verdicts, policy)
@@ -168,7 +168,7 @@ def nobody_could_go(
     active = sum(member.capacity for member in members if is_active(member.lifecycle_state))
     serving = [member.capacity for member in members if member.lifecycle_state == "InService"]
     floor = max(min_size, min(policy.warm_capacity(now), max_size))
-    return policy.is_quiet(now) or active - min(serving, default=0) < floor
+    return (policy.is_quiet(now) and max_size > 0) or active - min(serving, default=0) < floor
 
 
 def find(signal: Signal, readings: Mapping[str, Reading], member: Member, policy: IdlePolicy, now: datetime) -> Finding:
@@ -230,15 +230,15 @@ def _candidate(
     verdict: Verdict,
     unknown: Mapping[str, UnknownMemory],
     policy: IdlePolicy,
-    now: datetime,
+    facts: Facts,
 ) -> Candidate | None:
     """Return the member as one that may go, None when nothing says that it may."""
     machine = member.machine
     # Who is held stays past every hard limit. Of an instance that EC2 did not return nobody knows whether it is held.
     if machine is None or verdict.state not in (State.BUSY, State.IDLE, State.UNKNOWN):
         return None
-    age = int((now - machine.launched_at).total_seconds())
-    if policy.max_life_seconds is not None and age >= policy.max_life_seconds and policy.ends_the_old(now):
+    age = int((facts.now - machine.launched_at).total_seconds())
+    if policy.max_life_seconds is not None and age >= policy.max_life_seconds and policy.ends_the_old(facts.now):
         reason = f"launched {age} s ago, maximum life is {policy.max_life_seconds} s; {verdict.reason}"
         return Candidate(member=member, cause=Cause.MAX_LIFE, reason=reason)
     memory = unknown.get(member.instance_id)
@@ -250,9 +250,12 @@ def _candidate(
     objection = None
     if verdict.is_partial:
         objection = "nobody could go, so its other signals were not asked"
+    elif facts.max_size == 0:
+        # The fleet is paused: whoever set that wants nobody, and no policy keeps what is idle.
+        objection = None
     elif age < policy.min_life_seconds:
         objection = f"launched {age} s ago, minimum life is {policy.min_life_seconds} s"
-    elif policy.is_quiet(now):
+    elif policy.is_quiet(facts.now):
         objection = "these are hours in which nothing idle is released"
     return Candidate(member=member, cause=Cause.IDLE, reason=verdict.reason, objection=objection)
 

@@ -121,6 +121,12 @@ def test_case_74_nothing_stays_warm_in_a_fleet_that_is_paused() -> None:
     assert released(decide(paused, replace(POLICY, warm=warm))) == ["i-1", "i-2"]
 
 
+def test_case_74_neither_quiet_hours_nor_a_minimum_life_keep_who_is_idle_in_a_fleet_that_is_paused() -> None:
+    policy = replace(POLICY, quiet=(hours("00:00", "24:00"),), min_life_seconds=10 * DAY)
+    assert released(decide(facts(member(), desired=0, max_size=0), policy)) == ["i-1"]
+    assert released(decide(facts(member(), desired=0), policy)) == []
+
+
 def test_outside_its_hours_nothing_is_kept_warm() -> None:
     warm = (KeepWarm(instances=2, hours=hours("18:00", "20:00")),)
     assert released(decide(facts(member()), replace(POLICY, warm=warm))) == ["i-1"]
@@ -406,9 +412,10 @@ def test_who_was_asked_one_signal_of_two_never_goes_whatever_the_sizes_are() -> 
         ((0, 10), {"warm": (KeepWarm(instances=2, hours=hours("00:00", "24:00")),)}, True),
         ((0, 0), {"warm": (KeepWarm(instances=2, hours=hours("00:00", "24:00")),)}, False),
         ((0, 10), {"quiet": (hours("00:00", "24:00"),)}, True),
+        ((0, 0), {"quiet": (hours("00:00", "24:00"),)}, False),
         ((2, 10), {"max_unknown_seconds": 3600}, False),
     ],
-    ids=["at the minimum", "above it", "kept warm", "paused", "quiet", "unknown is counted"],
+    ids=["at the minimum", "above it", "kept warm", "paused", "quiet", "quiet and paused", "unknown is counted"],
 )
 def test_when_nobody_could_go(sizes: tuple[int, int], more: dict[str, Any], nobody: bool) -> None:
     two = [member("i-1"), member("i-2")]
