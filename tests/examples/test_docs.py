@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from pathlib import Path
 from typing import Any
@@ -14,40 +13,37 @@ from aws_cdk.assertions import Template
 import constructs_lib
 from tests.support.stacks import ROOT, fleet, stack
 
-_PARAMETERS = re.compile(r"\A(\w+)=")
+_PARAMETERS = ("drain", "idle", "schedule")
 
 
 def _blocks(path: Path) -> list[str]:
     return re.findall(r"```python\n(.*?)```", path.read_text(encoding="utf-8"), re.DOTALL)
 
 
-def _found(kind: str) -> list[Any]:
-    """The blocks that are parameters of a fleet, or statements about one."""
+def _found(beginnings: tuple[str, ...]) -> list[Any]:
+    """The blocks of which a line begins so."""
     found = []
     for path in (ROOT / "README.md", ROOT / "docs" / "release.md"):
         for number, text in enumerate(_blocks(path)):
-            is_parameters = _PARAMETERS.match(text) is not None
-            is_statements = "OrphanSweep(stack" in text or "StackExpiry(stack" in text
-            if (kind == "parameters" and is_parameters) or (kind == "statements" and is_statements):
+            if any(line.startswith(beginnings) for line in text.splitlines()):
                 found.append(pytest.param(text, id=f"{path.name}-{number}"))
     return found
 
 
 def _names() -> dict[str, Any]:
-    public = {name: getattr(constructs_lib, name) for name in constructs_lib.__all__}
-    return {**public, "Duration": Duration, "dict": dict}
+    return {"Duration": Duration, **{name: getattr(constructs_lib, name) for name in constructs_lib.__all__}}
 
 
-@pytest.mark.parametrize("text", _found("parameters"))
+@pytest.mark.parametrize("text", _found(tuple(f"{name} = " for name in _PARAMETERS)))
 def test_parameters_make_a_fleet(text: str) -> None:
-    call = ast.parse(f"dict({text})", mode="eval")
-    parameters = eval(compile(call, "docs", "eval"), {"__builtins__": {}}, _names())
+    names = _names()
+    exec(compile(text, "docs", "exec"), names)
     scope = stack()
-    fleet(scope, **parameters)
+    fleet(scope, **{name: names[name] for name in _PARAMETERS if name in names})
     Template.from_stack(scope)
 
 
-@pytest.mark.parametrize("text", _found("statements"))
+@pytest.mark.parametrize("text", _found(("StackExpiry(", "OrphanSweep(")))
 def test_statements_stand_beside_a_fleet(text: str) -> None:
     scope = stack()
     exec(compile(text, "docs", "exec"), {**_names(), "stack": scope, "fleet": fleet(scope)})
