@@ -15,6 +15,7 @@ from aws_cdk import aws_sns as sns
 from aws_cdk.aws_cloudwatch_actions import SnsAction
 from constructs import Construct
 
+from constructs_lib.claims import claim
 from constructs_lib.errors import ArgumentError
 from constructs_lib.fleet.advice import advise, advise_on_overrides
 from constructs_lib.fleet.boot import check_user_data_size
@@ -42,6 +43,7 @@ from constructs_lib.fleet.watch import (
 from constructs_lib.notifications import notifications_topic
 from constructs_lib.references import check_references
 from constructs_lib.release import (
+    RELEASED_BY,
     FleetCleanup,
     IdlePolicy,
     IdleSignal,
@@ -360,6 +362,7 @@ class AcceleratedFleet(MetricMethods, Construct):
         )
 
     def _build_release(self) -> ReleaseLoop:
+        claim(self._group.node, RELEASED_BY, self.node.path)
         policy = self._settings.idle
         signals = policy.signals_with_node_program()
         most_failed = policy.max_failed_launches

@@ -22,6 +22,7 @@ _LONGEST_DEADLINE = 115 * 60
 # Time to tell how it went and to complete the hook. A hook takes at most two hours with it.
 _MARGIN = 60
 _DEFAULT_SIGNAL = "SIGTERM"
+_NEVER_CAUGHT = ("SIGKILL", "SIGSTOP")
 _COMMANDS = ("command", "checkpoint_command")
 
 
@@ -73,6 +74,10 @@ class Drain:
         self._settle("deadline", Duration.seconds(seconds))
         self._settle("deadline_seconds", seconds)
         signal = _DEFAULT_SIGNAL if self.signal is None else self.signal
+        if signal in _NEVER_CAUGHT:
+            rule = f"be one of {', '.join(sorted(DRAIN_SIGNALS))}"
+            cure = "it cannot be caught, so that no program could save its work: write for example 'SIGTERM'"
+            raise ArgumentError(complaint(_WHERE, "signal", rule, signal, cure))
         self._settle("signal", one_of(_WHERE, "signal", signal, DRAIN_SIGNALS, cure="write for example 'SIGUSR1'"))
         for parameter in _COMMANDS:
             command = getattr(self, parameter)
@@ -112,7 +117,9 @@ def _seconds(value: object) -> int:
     milliseconds = deadline.to_milliseconds()
     if milliseconds % 1000 or not _SHORTEST_DEADLINE * 1000 <= milliseconds <= _LONGEST_DEADLINE * 1000:
         rule = f"be whole seconds from {_SHORTEST_DEADLINE} seconds to {_LONGEST_DEADLINE // 60} minutes"
-        cure = "a termination hook takes at most two hours; save work that takes longer with a checkpoint_command"
+        cure = "write for example Duration.minutes(5)"
+        if milliseconds > _LONGEST_DEADLINE * 1000:
+            cure = "a termination hook takes at most two hours; save work that takes longer with a checkpoint_command"
         raise ArgumentError(complaint(_WHERE, "deadline", rule, deadline.to_human_string(), cure))
     return int(milliseconds // 1000)
 

@@ -110,6 +110,10 @@ class MetricMethods:
         """Instances that the release handler ended. Default: the sum over five minutes."""
         return self._metrics.instances_released(**options)
 
+    def metric_members_held(self, **options: Unpack[MetricOptions]) -> cloudwatch.Metric:
+        """Instances that the release handler was told to leave alone. Default: the maximum over five minutes."""
+        return self._metrics.members_held(**options)
+
     def metric_members_retained(self, **options: Unpack[MetricOptions]) -> cloudwatch.Metric:
         """Instances that a failed lifecycle hook has left behind, which bill on. Default: maximum over five minutes."""
         return self._metrics.members_retained(**options)

@@ -14,6 +14,7 @@ from aws_cdk.aws_cloudwatch_actions import SnsAction
 from constructs import Construct
 
 from constructs_lib.catalog import instance_prices, leftover_prices
+from constructs_lib.claims import claim
 from constructs_lib.errors import ArgumentError
 from constructs_lib.fleet.accelerated_fleet import AcceleratedFleet
 from constructs_lib.handlers import HandlerFunction, ScheduleTrigger
@@ -73,7 +74,8 @@ class OrphanSweep(Construct):
                 fleet's.
 
         Raises:
-            ArgumentError: an argument has the wrong type or is out of range, or the fleet is of another stack.
+            ArgumentError: an argument has the wrong type or is out of range, the fleet is of another stack,
+                or it has a sweep already.
         """
         super().__init__(scope, id)
         path = self.node.path
@@ -89,6 +91,7 @@ class OrphanSweep(Construct):
         if snapshots_older_than is not None:
             most = _LONGEST_SNAPSHOT_AGE_SECONDS
             snapshot_age = _seconds(path, "snapshots_older_than", snapshots_older_than, _DAY_SECONDS, most)
+        _claim_fleet(path, fleet)
         self._handler = self._build_handler(topic, acts=acts, wait=wait, snapshot_age=snapshot_age)
         for statement in key_statements(topic):
             self._handler.role.add_to_principal_policy(statement)
@@ -282,6 +285,15 @@ def _check_stack(sweep: Construct, fleet: AcceleratedFleet) -> None:
         rule = "be a fleet of the sweep's own stack"
         cure = "create the sweep in the fleet's stack: what that stack has made is never left over"
         raise ArgumentError(complaint(sweep.node.path, "fleet", rule, fleet.node.path, cure))
+
+
+def _claim_fleet(path: str, fleet: AcceleratedFleet) -> None:
+    taken = claim(fleet.node, "swept-by", path)
+    if taken is not None:
+        cure = "remove one of the two: a dry run would note what the other one then frees"
+        raise ArgumentError(
+            complaint(path, "fleet", f"be a fleet without another sweep ({taken})", fleet.node.path, cure)
+        )
 
 
 def _seconds(where: str, parameter: str, value: object, least: int, most: int) -> int:

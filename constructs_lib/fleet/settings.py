@@ -84,19 +84,21 @@ class FleetSettings:
         smallest, largest = _capacity(where, min_capacity, max_capacity)
         if demand is not None:
             instance_of(where, "demand", demand, Demand, cure="write QueueDemand(queue, messages_per_instance=1)")
-        bought = _settled(where, "purchase", purchase, Purchase, Purchase.on_demand())
+        cure = "write Purchase.spot() or Purchase.on_demand()"
+        bought = _settled(where, "purchase", purchase, Purchase, Purchase.on_demand(), cure)
         _check_base(where, bought, largest)
-        measured = _settled(where, "telemetry", telemetry, Telemetry, Telemetry())
-        policy = _settled(where, "idle", idle, IdlePolicy, IdlePolicy())
+        measured = _settled(where, "telemetry", telemetry, Telemetry, Telemetry(), "write Telemetry(...)")
+        cure = "write IdlePolicy(window=...), or leave it out; min_capacity=... keeps idle instances"
+        policy = _settled(where, "idle", idle, IdlePolicy, IdlePolicy(), cure)
         policy.threshold(kind, where=where)
         policy.check_figures(kind, types, measured.measurements_of(kind, types, where=where), where=where)
         policy.check_memory(types, where=where)
         policy.check_capacity(largest, where=where)
         if schedule is not None:
             _check_schedule(where, schedule, policy)
-        disks = _settled(where, "storage", storage, FleetStorage, FleetStorage())
+        disks = _settled(where, "storage", storage, FleetStorage, FleetStorage(), "write FleetStorage(...)")
         disks.check_types(where, types)
-        setup = _settled(where, "machine", machine, MachineSetup, MachineSetup())
+        setup = _settled(where, "machine", machine, MachineSetup, MachineSetup(), "write MachineSetup(...)")
         setup.check_types(where, types)
         return FleetSettings(
             types=types,
@@ -107,7 +109,7 @@ class FleetSettings:
             purchase=bought,
             demand=demand,
             idle=policy,
-            drain=_settled(where, "drain", drain, Drain, Drain()),
+            drain=_settled(where, "drain", drain, Drain, Drain(), "write Drain(deadline=...)"),
             schedule=schedule,
             telemetry=measured,
             storage=disks,
@@ -115,10 +117,10 @@ class FleetSettings:
         )
 
 
-def _settled(where: str, parameter: str, given: T | None, type_: type[T], default: T) -> T:
+def _settled(where: str, parameter: str, given: T | None, type_: type[T], default: T, cure: str) -> T:
     if given is None:
         return default
-    return instance_of(where, parameter, given, type_, cure=f"make it with {type_.__name__}")
+    return instance_of(where, parameter, given, type_, cure=cure)
 
 
 def _check_schedule(where: str, schedule: FleetSchedule, policy: IdlePolicy) -> None:

@@ -6,12 +6,13 @@ from constructs_lib.release.handler_settings import ReleaseSettings, ScaleInProt
 from constructs_lib.release.idle_release import IdleRelease
 from constructs_lib.release.idle_signal import OF_ACCELERATORS, CustomSignal, IdleSignal
 from constructs_lib.release.keep_warm import KeepWarm
-from constructs_lib.release.loop import ReleaseLoop
+from constructs_lib.release.loop import RELEASED_BY, ReleaseLoop
 from constructs_lib.release.policy import AtMinimum, IdlePolicy
 from constructs_lib.release.signals import doubt_of_node_program
 
 __all__ = [
     "OF_ACCELERATORS",
+    "RELEASED_BY",
     "AtMinimum",
     "CustomSignal",
     "ExpiryStart",

@@ -14,6 +14,7 @@ from aws_cdk import aws_ssm as ssm
 from aws_cdk.aws_cloudwatch_actions import SnsAction
 from constructs import Construct, IConstruct
 
+from constructs_lib.claims import claim
 from constructs_lib.errors import ArgumentError
 from constructs_lib.handlers import HandlerFunction, ScheduleTrigger
 from constructs_lib.notifications import key_statements, notifications_topic
@@ -27,6 +28,8 @@ _LONGEST_LIFE = 366 * 24 * _HOUR
 _SHORTEST_WARNING = _HOUR
 _DEFAULT_WARNING = 24 * _HOUR
 _RUN_SECONDS = 120
+_DAY_HOURS = 24
+_LONGEST_IN_HOURS = 3 * _DAY_HOURS  # in a message; what is longer is told in days
 
 
 class ExpiryStart(Enum):
@@ -78,18 +81,21 @@ class StackExpiry(Construct):
                 Not one of a stack nested in this one. Default: a new topic without subscribers.
 
         Raises:
-            ArgumentError: an argument is wrong, or the construct is in a nested stack.
+            ArgumentError: an argument is wrong, the stack is a nested one or has termination protection, or another
+                expiry deletes it already.
         """
         super().__init__(scope, id)
         path = self.node.path
         check_references(path, notifications=notifications)
         _refuse_nested(path, Stack.of(self))
         _refuse_topic_of_nested(path, Stack.of(self), notifications)
-        life = _whole_hours(path, "after", after, _SHORTEST_LIFE, _LONGEST_LIFE)
+        _refuse_protected(path, Stack.of(self))
+        life = _whole_hours(path, "after", after, _SHORTEST_LIFE, _LONGEST_LIFE, example="Duration.days(7)")
         warning = _warning_seconds(path, warn_before, life)
         start = ExpiryStart.CREATION if counted_from is None else counted_from
         instance_of(path, "counted_from", start, ExpiryStart, cure="write ExpiryStart.CREATION or LAST_UPDATE")
-        self.notifications = notifications_topic(self, "Notifications", notifications)
+        _claim_stack(path, Stack.of(self))
+        self._notifications = notifications_topic(self, "Notifications", notifications)
         memory = ssm.CfnParameter(self, "Memory", type="String", value="{}")
         handler = HandlerFunction(
             self,
@@ -102,27 +108,37 @@ class StackExpiry(Construct):
                 "WARN_BEFORE_SECONDS": str(warning),
                 "COUNTED_FROM": start.value,
                 "EXPIRES_TAG_KEY": names.EXPIRES_TAG,
-                "TOPIC_ARN": self.notifications.topic_arn,
+                "TOPIC_ARN": self._notifications.topic_arn,
                 "STATE_PARAMETER": memory.ref,
             },
-            statements=_statements(Stack.of(self), memory, self.notifications),
+            statements=_statements(Stack.of(self), memory, self._notifications),
             wildcards={},
             timeout_seconds=_RUN_SECONDS,
             # The next hour repairs what failed, and a run that comes later than that would only be the next one.
             max_event_age_seconds=_HOUR,
         )
-        self.function: lambda_.Function = handler.function
-        ScheduleTrigger(self, "Hourly", function=self.function, minutes=_HOUR // 60)
+        self._function = handler.function
+        ScheduleTrigger(self, "Hourly", function=self._function, minutes=_HOUR // 60)
         positive_alarm(
             self,
             "FailingAlarm",
             description="The stack may outlive its time: the expiry function fails, see its log.",
-            metric=self.function.metric_errors(period=Duration.hours(1), statistic="Sum"),
+            metric=self._function.metric_errors(period=Duration.hours(1), statistic="Sum"),
             periods=2,
             datapoints=2,
-            action=SnsAction(self.notifications),
+            action=SnsAction(self._notifications),
         )
         Aspects.of(Stack.of(self)).add(_GroupsGoFirst(self))
+
+    @property
+    def notifications(self) -> sns.ITopic:
+        """Where warnings go, what keeps an expired stack, and the alarm of a function that fails."""
+        return self._notifications
+
+    @property
+    def function(self) -> lambda_.Function:
+        """The function that looks once an hour, warns, and deletes the stack."""
+        return self._function
 
 
 @jsii.implements(IAspect)
@@ -160,6 +176,21 @@ def _refuse_nested(path: str, stack: Stack) -> None:
     raise ArgumentError(complaint(path, "scope", "not be in a nested stack", stack.node.path, cure))
 
 
+def _refuse_protected(path: str, stack: Stack) -> None:
+    if stack.termination_protection:
+        rule = "not be in a stack with termination protection, which is never deleted"
+        cure = "remove the expiry, or the protection"
+        raise ArgumentError(complaint(path, "scope", rule, "termination_protection=True", cure))
+
+
+def _claim_stack(path: str, stack: Stack) -> None:
+    taken = claim(stack.node, "expires-by", path)
+    if taken is not None:
+        rule = f"be in a stack without another expiry ({taken})"
+        cure = "remove one of the two: the stack would end at the earlier time, whatever the other one says"
+        raise ArgumentError(complaint(path, "scope", rule, stack.node.path, cure))
+
+
 def _refuse_topic_of_nested(path: str, stack: Stack, topic: sns.ITopic | None) -> None:
     """A stack with a group goes before its expiry, so nothing of the expiry may come from it."""
     outer = Stack.of(topic).nested_stack_parent if isinstance(topic, sns.Topic) else None
@@ -174,20 +205,27 @@ def _refuse_topic_of_nested(path: str, stack: Stack, topic: sns.ITopic | None) -
 def _warning_seconds(path: str, given: Duration | None, life: int) -> int:
     if given is None:
         return min(_DEFAULT_WARNING, life // 2 // _HOUR * _HOUR)
-    return _whole_hours(path, "warn_before", given, _SHORTEST_WARNING, life - _HOUR)
+    return _whole_hours(path, "warn_before", given, _SHORTEST_WARNING, life - _HOUR, example="Duration.hours(1)")
 
 
-def _whole_hours(path: str, parameter: str, value: Duration, minimum: int, maximum: int) -> int:
-    instance_of(path, parameter, value, Duration, cure="write for example Duration.days(3)")
+def _whole_hours(path: str, parameter: str, value: Duration, minimum: int, maximum: int, *, example: str) -> int:
+    cure = f"write for example {example}"
+    instance_of(path, parameter, value, Duration, cure=cure)
     if value.is_unresolved():
         rule = "be known at synth, since it is compared with other times"
         raise ArgumentError(complaint(path, parameter, rule, "a token", "give a literal Duration"))
     milliseconds = value.to_milliseconds()
     if milliseconds % (1000 * _HOUR) or not minimum * 1000 <= milliseconds <= maximum * 1000:
-        rule = f"be whole hours from {minimum // _HOUR} to {maximum // _HOUR}"
-        cure = "the function looks once an hour"
+        rule = f"be whole hours, from {_in_words(minimum)} to {_in_words(maximum)}"
         raise ArgumentError(complaint(path, parameter, rule, value.to_human_string(), cure))
     return int(milliseconds // 1000)
+
+
+def _in_words(seconds: int) -> str:
+    hours = seconds // _HOUR
+    if hours > _LONGEST_IN_HOURS and hours % _DAY_HOURS == 0:
+        return f"{hours // _DAY_HOURS} days"
+    return "1 hour" if hours == 1 else f"{hours} hours"
 
 
 def _statements(stack: Stack, memory: ssm.CfnParameter, topic: sns.ITopic) -> list[iam.PolicyStatement]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aws_cdk import Annotations
+from aws_cdk import Annotations, Stack, Token
 from aws_cdk import aws_autoscaling as autoscaling
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_iam as iam
@@ -12,14 +12,16 @@ from aws_cdk.aws_cloudwatch_actions import SnsAction
 from constructs import Construct
 
 from constructs_lib.catalog import AcceleratedType, known_types
+from constructs_lib.claims import claim
 from constructs_lib.errors import ArgumentError
 from constructs_lib.notifications import notifications_topic
 from constructs_lib.references import check_references
 from constructs_lib.release.handler_settings import ReleaseSettings, ScaleInProtection
-from constructs_lib.release.loop import ReleaseLoop
+from constructs_lib.release.loop import RELEASED_BY, ReleaseLoop
 from constructs_lib.release.policy import IdlePolicy
 from constructs_lib.release.signals import doubt_of_agent
 from constructs_lib.scaling import Demand
+from constructs_lib.scaling.sizes import known_maximum
 from constructs_lib.telemetry import NVIDIA, AgentConfiguration, FleetMetrics, telemetry_statements
 from constructs_lib.validation import complaint, instance_of
 
@@ -58,14 +60,19 @@ class IdleRelease(Construct):
             notifications: topic for failed passes and unknown instances. Default: a new topic.
 
         Raises:
-            ArgumentError: an argument has the wrong type, or the group protects each new instance from scale-in, so
-                that none could ever be released.
+            ArgumentError: an argument has the wrong type, something else releases the group's instances already, more
+                are to be kept warm than it may have, or it protects each new instance from scale-in, so that none could
+                ever be released.
         """
         super().__init__(scope, id)
         path = self.node.path
         check_references(path, auto_scaling_group=auto_scaling_group, notifications=notifications)
         policy = IdlePolicy() if idle is None else idle
         instance_of(path, "idle", policy, IdlePolicy, cure="write IdlePolicy(window=Duration.minutes(15))")
+        _claim_group(self, auto_scaling_group)
+        most = known_maximum(auto_scaling_group)
+        if most is not None:
+            policy.check_capacity(most, where=path)
         if demand is not None:
             instance_of(path, "demand", demand, Demand, cure="write QueueDemand(queue, messages_per_instance=1)")
             demand.claim(path)
@@ -76,7 +83,7 @@ class IdleRelease(Construct):
         policy.threshold(NVIDIA, where=path)
         types = _any_nvidia_type()
         policy.check_figures(NVIDIA, types, NVIDIA.standard_measurements(types), where=path)
-        self.notifications = notifications_topic(self, "Notifications", notifications)
+        self._notifications = notifications_topic(self, "Notifications", notifications)
         group_name = auto_scaling_group.auto_scaling_group_name
         settings = ReleaseSettings(
             auto_scaling_group=auto_scaling_group,
@@ -86,11 +93,16 @@ class IdleRelease(Construct):
             doubt=doubt_of_agent(signals, NVIDIA),
             protection=ScaleInProtection.HOLD,
             demand=demand,
-            notifications=self.notifications,
+            notifications=self._notifications,
             max_failed_launches=0 if policy.max_failed_launches is None else policy.max_failed_launches,
             member_tag=(_GROUP_TAG, group_name),
         )
-        self._loop = ReleaseLoop(self, "Release", settings, alarm_action=SnsAction(self.notifications))
+        self._loop = ReleaseLoop(self, "Release", settings, alarm_action=SnsAction(self._notifications))
+
+    @property
+    def notifications(self) -> sns.ITopic:
+        """Where alarms of failed passes and unknown instances go."""
+        return self._notifications
 
     @property
     def agent_configuration(self) -> str:
@@ -130,6 +142,22 @@ class IdleRelease(Construct):
 def _any_nvidia_type() -> list[AcceleratedType]:
     """The group's types are not known here, so the configuration holds only what every NVIDIA type can report."""
     return [each for each in known_types().values() if each.kind == NVIDIA.name]
+
+
+def _claim_group(release: Construct, group: autoscaling.IAutoScalingGroup) -> None:
+    """Two that release one group would each take what the other leaves."""
+    path, name = release.node.path, group.auto_scaling_group_name
+    # Each import of a group is a construct of its own: the name is what they share.
+    by_name = not Token.is_unresolved(name)
+    owner = Stack.of(release).node if by_name else group.node
+    taken = claim(owner, f"released-by:{name}" if by_name else RELEASED_BY, path)
+    if taken is None:
+        return
+    rule = f"be a group whose instances nothing else releases ({taken})"
+    cure = "remove one of the two, or give each a group of its own"
+    if group.node.path.startswith(f"{taken}/"):
+        cure = "remove this one: this fleet releases already, and takes the policy as its own argument idle"
+    raise ArgumentError(complaint(path, "auto_scaling_group", rule, name if by_name else group.node.path, cure))
 
 
 def _refuse_protected(path: str, group: autoscaling.IAutoScalingGroup) -> None:

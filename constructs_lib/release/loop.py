@@ -13,6 +13,9 @@ from constructs_lib.release.handler_settings import ReleaseSettings, any_instanc
 
 _INTERVAL_MINUTES = 5
 
+RELEASED_BY = "released-by"
+"""What a group carries of whoever releases its instances; see ``constructs_lib.claims``."""
+
 
 class ReleaseLoop(Construct):
     """The one thing that lowers a group's capacity because of idleness.

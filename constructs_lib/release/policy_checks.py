@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from aws_cdk import Duration
 
 from constructs_lib.errors import ArgumentError
-from constructs_lib.release.idle_signal import OF_ACCELERATORS, IdleSignal
+from constructs_lib.release.idle_signal import OF_ACCELERATORS, CustomSignal, IdleSignal
 from constructs_lib.scaling.hours import Hours, hours_of, leave_no_minute
 from constructs_lib.validation import complaint, instance_of, number
 
@@ -55,12 +55,19 @@ def signals_of(signals: Sequence[IdleSignal]) -> tuple[IdleSignal, ...]:
         cure = "write for example [IdleSignal.ACCELERATOR, IdleSignal.CPU]"
         raise ArgumentError(complaint(WHERE, "signals", "be a list of IdleSignal", signals, cure))
     for signal in signals:
-        instance_of(WHERE, "signals", signal, IdleSignal, cure="write for example IdleSignal.CPU")
+        instance_of(WHERE, "signals", signal, IdleSignal, cure=_signal_meant(signal))
     if not set(OF_ACCELERATORS) & set(signals):
         cure = "add ACCELERATOR: a fleet whose accelerators nobody looks at would lose running work"
         rule = f"contain one of {', '.join(signal.name for signal in OF_ACCELERATORS)}"
         raise ArgumentError(complaint(WHERE, "signals", rule, [signal.name for signal in signals], cure))
     return tuple(signal for signal in IdleSignal if signal in signals)
+
+
+def _signal_meant(given: object) -> str:
+    if isinstance(given, CustomSignal):
+        return "put it into custom_signals=[...]"
+    named = [each.name for each in IdleSignal if isinstance(given, str) and given.lower() == each.value]
+    return f"write IdleSignal.{named[0]}" if named else "write for example IdleSignal.CPU"
 
 
 def check_thresholds(signals: Sequence[IdleSignal], thresholds: Mapping[str, tuple[IdleSignal, object]]) -> None:

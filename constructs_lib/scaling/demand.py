@@ -11,6 +11,7 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_sqs as sqs
 
+from constructs_lib.claims import claim
 from constructs_lib.errors import ArgumentError
 from constructs_lib.validation import complaint, integer
 
@@ -48,7 +49,6 @@ class Demand(ABC):
 
 
 NO_DEAD_LETTER_QUEUE = "@cdk-accelerated-fleet/scaling:NoDeadLetterQueue"
-_CLAIM = "cdk-accelerated-fleet:worked-on-by"
 _MOST_MESSAGES = 1_000_000  # more than any queue has in flight; the handlers refuse more, too
 
 
@@ -99,13 +99,11 @@ class QueueDemand(Demand):
         return {NO_DEAD_LETTER_QUEUE: f"a message that can never be processed {why}"}
 
     def claim(self, where: str) -> None:
-        node = self.queue.node
-        for entry in node.metadata:
-            if entry.type == _CLAIM:
-                cure = "give each fleet a queue of its own: both would count, and start instances for, every message"
-                rule = f"have a queue that no other fleet works on ({entry.data})"
-                raise ArgumentError(complaint(where, "demand", rule, node.path, cure))
-        node.add_metadata(_CLAIM, where)
+        taken = claim(self.queue.node, "worked-on-by", where)
+        if taken is not None:
+            cure = "give each fleet a queue of its own: both would count, and start instances for, every message"
+            rule = f"have a queue that no other fleet works on ({taken})"
+            raise ArgumentError(complaint(where, "demand", rule, self.queue.node.path, cure))
 
     def statements(self) -> Sequence[iam.PolicyStatement]:
         return [iam.PolicyStatement(actions=["sqs:GetQueueAttributes"], resources=[self.queue.queue_arn])]

@@ -65,6 +65,13 @@ class Hours:
         object.__setattr__(self, "days", tuple(Weekday) if self.days is None else _days(self.days))
         object.__setattr__(self, "exceptions", () if self.exceptions is None else _dates(self.exceptions))
 
+    def __repr__(self) -> str:
+        """Short, since a message shows no more than the beginning of a long value."""
+        assert self.days is not None
+        days = "" if len(self.days) == len(Weekday) else f" {_in_words(self.days)}"
+        without = f" but {len(self.exceptions)} dates" if self.exceptions else ""
+        return f"Hours({self.start}-{self.end} {self.time_zone}{days}{without})"
+
     def settings(self) -> dict[str, object]:
         """What the handlers are told; ``runtime.hours`` reads it."""
         assert self.days is not None
@@ -107,8 +114,13 @@ def _check_zone(name: object) -> None:
     known = text(_WHERE, "time_zone", name, cure="write for example 'Europe/Berlin', or 'UTC'")
     if known not in zones:
         rule = "be a time zone's name in the IANA database"
-        cure = f"{closest(known, zones)}write for example 'Europe/Berlin', or 'UTC'"
+        cure = f"{closest(known, _places(zones))}write for example 'Europe/Berlin', or 'UTC'"
         raise ArgumentError(complaint(_WHERE, "time_zone", rule, known, cure))
+
+
+def _places(zones: frozenset[str]) -> list[str]:
+    """Those that can have been meant: a short name resembles others of other hours, and Etc/GMT+1 is UTC-1."""
+    return sorted(name for name in zones if "/" in name and not name.startswith("Etc/"))
 
 
 @cache
@@ -126,8 +138,21 @@ def _days(given: object) -> tuple[Weekday, ...]:
     return tuple(day for day in Weekday if day in days)
 
 
+def _in_words(days: Sequence[Weekday]) -> str:
+    """Days in their order: ``Mon-Fri`` if none is left out between them, else ``Mon,Wed``."""
+    names = [day.name[:3].title() for day in days]
+    together = len(days) > 2 and days[-1].value - days[0].value == len(days) - 1
+    return f"{names[0]}-{names[-1]}" if together else ",".join(names)
+
+
 def _dates(given: object) -> tuple[str, ...]:
     cure = "leave it out for none, or write for example ['2026-12-25']"
+    if isinstance(given, (list, tuple)):
+        for each in given:
+            if hasattr(each, "isoformat"):
+                way = ".date().isoformat()" if hasattr(each, "date") else ".isoformat()"
+                as_text = f"write {way} of it"
+                raise ArgumentError(complaint(_WHERE, "exceptions", "hold dates, as YYYY-MM-DD", each, as_text))
     dates = list_of(_WHERE, "exceptions", given, str, cure=cure)
     for each in dates:
         if not _is_date(each):

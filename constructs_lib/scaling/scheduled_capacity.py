@@ -15,6 +15,7 @@ from constructs import Construct
 from constructs_lib.errors import ArgumentError
 from constructs_lib.handlers import GROUP_WILDCARD, HandlerFunction, ScheduleTrigger
 from constructs_lib.scaling.schedule import FleetSchedule
+from constructs_lib.scaling.sizes import known_maximum, sizes_in_template
 from constructs_lib.telemetry import positive_alarm
 from constructs_lib.telemetry.group_metrics import GroupMetrics
 from constructs_lib.validation import complaint
@@ -57,8 +58,8 @@ class ScheduledCapacity(Construct):
             ArgumentError: a wake-up asks for more instances than the group may have.
         """
         super().__init__(scope, id)
-        template = _sizes_in_template(auto_scaling_group)
-        _check_wake_ups(scope.node.path, schedule, template)
+        template = sizes_in_template(auto_scaling_group)
+        _check_wake_ups(scope.node.path, schedule, auto_scaling_group)
         self._state = ssm.CfnParameter(self, "State", type="String", value="{}")
         self._handler = self._build_handler(auto_scaling_group, schedule, template)
         ScheduleTrigger(self, "EveryMinute", function=self.function, minutes=1)
@@ -136,20 +137,10 @@ class ScheduledCapacity(Construct):
         )
 
 
-def _sizes_in_template(group: autoscaling.IAutoScalingGroup) -> Mapping[str, str]:
-    """Return the sizes that a deploy gives the group, as the handler is told them; nothing for one from elsewhere."""
-    resource = group.node.default_child
-    if not isinstance(resource, autoscaling.CfnAutoScalingGroup):
-        return {}
-    return {"TEMPLATE_MIN_SIZE": resource.min_size, "TEMPLATE_MAX_SIZE": resource.max_size}
-
-
-def _check_wake_ups(where: str, schedule: FleetSchedule, template: Mapping[str, str]) -> None:
-    most = template.get("TEMPLATE_MAX_SIZE", "")
-    if not most.isdigit():
-        return  # it is not known before a deploy
+def _check_wake_ups(where: str, schedule: FleetSchedule, group: autoscaling.IAutoScalingGroup) -> None:
+    most = known_maximum(group)
     for wake_up in schedule.wake_ups or ():
-        if wake_up.instances > int(most):
-            cure = "raise the fleet's maximum or lower it"
-            rule = f"be at most the fleet's maximum ({most})"
+        if most is not None and wake_up.instances > most:
+            rule = f"not exceed max_capacity ({most})"
+            cure = "raise max_capacity, or wake fewer"
             raise ArgumentError(complaint(where, "schedule.wake_ups.instances", rule, wake_up.instances, cure))

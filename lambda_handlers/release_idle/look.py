@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from release_idle.decision import Decision, Facts, decide
+from release_idle.decision import Decision, Facts, decide, nobody_could_go
 from release_idle.launches import silent_members
 from release_idle.measurement import span_to_read
 from release_idle.members import Member, Verdict
 from release_idle.survey import Surveyor
+from runtime.demand import Backlog
 from runtime.group import Group
 
 
@@ -40,7 +41,9 @@ class Look:
 
 def look_at(surveyor: Surveyor, group: Group, earlier: Earlier, only: Sequence[str] | None = None) -> Look:
     """Read the members, or `only` some of them, and decide. The readings are not kept: they are large."""
-    survey = surveyor.survey(group, only)
+    backlog = _backlog_if_nobody_could_go(surveyor, group)
+    first_signal_only = backlog is not None and backlog.messages == 0
+    survey = surveyor.survey(group, only, first_signal_only=first_signal_only)
     facts = Facts(
         now=survey.at,
         min_size=group.min_size,
@@ -48,11 +51,12 @@ def look_at(surveyor: Surveyor, group: Group, earlier: Earlier, only: Sequence[s
         desired=group.desired_capacity,
         members=survey.members,
         readings=survey.readings,
-        backlog=surveyor.backlog(),
+        # After the metrics: what has been taken from the queue meanwhile is still among its messages.
+        backlog=backlog if first_signal_only else surveyor.backlog(),
         suspended_processes=group.suspended_processes,
         asked_to_leave=earlier.asked_to_leave,
         settled=earlier.settled,
-        first_signal_only=survey.first_signal_only,
+        first_signal_only=first_signal_only,
     )
     policy = surveyor.settings.policy
     decision = decide(facts, policy)
@@ -62,3 +66,16 @@ def look_at(surveyor: Surveyor, group: Group, earlier: Earlier, only: Sequence[s
     read_from = span_to_read(first, policy.window(survey.at), survey.at).start
     silent = silent_members(survey.members, decision.verdicts, read, read_from=read_from)
     return Look(at=survey.at, group=group, members=survey.members, decision=decision, silent=silent)
+
+
+def _backlog_if_nobody_could_go(surveyor: Surveyor, group: Group) -> Backlog | None:
+    """Return the backlog of a group of which nobody could go; None if somebody could, or if it could not be read.
+
+    While there are messages all signals are asked: they tell who is at work, which the messages are compared with.
+    """
+    settings = surveyor.settings
+    now = surveyor.patience.clock.now()
+    nobody = nobody_could_go(
+        group.members, min_size=group.min_size, max_size=group.max_size, policy=settings.policy, now=now
+    )
+    return surveyor.backlog() if nobody else None

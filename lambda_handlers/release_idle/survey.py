@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from release_idle.aws import Clients, UnreadableSessions, read_active_sessions, read_machines
-from release_idle.decision import find, is_to_be_asked, judge_standing, nobody_could_go
+from release_idle.decision import find, is_to_be_asked, judge_standing
 from release_idle.measurement import (
     Reading,
     Series,
@@ -37,13 +37,11 @@ class Survey:
     """All members of the group as they were at one moment.
 
     `readings` has an entry for each member that was looked at: its signals by name, empty if none had to be asked.
-    `first_signal_only` says that the others were left out, since nobody could go.
     """
 
     at: datetime
     members: tuple[Member, ...]
     readings: Mapping[str, Mapping[str, Reading]]
-    first_signal_only: bool
 
 
 @dataclass
@@ -72,7 +70,7 @@ class Surveyor:
             self._failed(_GROUP_SOURCE, str(error))
             return None
 
-    def survey(self, group: Group, only: Sequence[str] | None = None) -> Survey:
+    def survey(self, group: Group, only: Sequence[str] | None = None, *, first_signal_only: bool = False) -> Survey:
         """Return the survey of the group; `only` limits it to these members, the others are not looked at."""
         now = self.patience.clock.now()
         wanted = None if only is None else frozenset(only)
@@ -83,10 +81,9 @@ class Surveyor:
         sessions = self._sessions() if in_service and self.settings.watch_sessions else frozenset()
         members = tuple(_member(each, machines, sessions) for each in group.members)
         ids = {each.instance_id for each in looked_at}
-        first_only = self._needs_only_the_first_signal(group, now)
-        signals = self.settings.policy.signals[: 1 if first_only else None]
+        signals = self.settings.policy.signals[: 1 if first_signal_only else None]
         readings = self._readings([member for member in members if member.instance_id in ids], signals, now)
-        return Survey(at=now, members=members, readings=readings, first_signal_only=first_only)
+        return Survey(at=now, members=members, readings=readings)
 
     def backlog(self) -> Backlog | None:
         """Return the work on the queue: none without a queue, None if it cannot be read."""
@@ -131,12 +128,6 @@ class Surveyor:
         except (*AWS_ERRORS, OutOfTime, UnreadableGroup) as error:
             self._failed("Auto Scaling DescribeWarmPool", str(error))
             return ()
-
-    def _needs_only_the_first_signal(self, group: Group, now: datetime) -> bool:
-        # With a queue all of them tell who is at work, which its messages are compared with.
-        return self.settings.demand is None and nobody_could_go(
-            group.members, min_size=group.min_size, max_size=group.max_size, policy=self.settings.policy, now=now
-        )
 
     def _readings(
         self, members: Sequence[Member], signals: Sequence[Signal], now: datetime

@@ -46,7 +46,7 @@ from constructs_lib import (
     WakeUp,
 )
 from constructs_lib.errors import ArgumentError
-from tests.constructs.bad_values import FLAGS, OFFICE, RANGE, TOGETHER, TOKEN, TYPE, VALUES, Row
+from tests.constructs.bad_values import FLAGS, JOBS, OFFICE, RANGE, TOGETHER, TOKEN, TYPE, VALUES, Row
 from tests.constructs.scenarios import queue
 from tests.support.stacks import ROOT, fleet, stack, vpc
 
@@ -303,7 +303,7 @@ FLEET = [
               got="[Hours(", named="schedule.maintenance"),
     fleet_row("schedule", TOGETHER,
               FleetSchedule(wake_ups=[WakeUp(at="08:30", instances=9, time_zone="Europe/Berlin")]),
-              "be at most the fleet's maximum (8)", got="9", named="schedule.wake_ups.instances"),
+              "not exceed max_capacity (8)", got="9", named="schedule.wake_ups.instances"),
     fleet_row("telemetry", TYPE, ["utilization_gpu"], "be of type Telemetry"),
     fleet_row("telemetry", RANGE, Telemetry(measurements=["utilization_gpu", "power_draw"]), "be readable on g6f.large",
               got="'power_draw'", beside={"instance_types": "g6f.large"}, named="measurements"),
@@ -398,6 +398,30 @@ def test_every_parameter_has_its_rows(owner: str) -> None:
 def test_every_exception_to_the_rule_is_about_a_parameter_that_exists() -> None:
     for owner, parameter in WITHOUT_RANGE:
         assert parameter in parameters(owner)
+
+
+@pytest.mark.parametrize(
+    ("make", "cure"),
+    [
+        (lambda: make_fleet(purchase="spot"), "write Purchase.spot() or Purchase.on_demand()"),
+        (lambda: make_fleet(drain=Duration.minutes(5)), "write Drain(deadline=...)"),
+        (lambda: make_fleet(idle=False), "write IdlePolicy(window=...), or leave it out; "),
+        (lambda: make_fleet(telemetry=False), "write Telemetry(...)"),
+        (lambda: Drain(deadline=Duration.seconds(29)), "write for example Duration.minutes(5)"),
+        (lambda: Drain(deadline=Duration.millis(90_500)), "write for example Duration.minutes(5)"),
+        (lambda: Drain(deadline=Duration.minutes(116)), "a termination hook takes at most two hours; "),
+        (lambda: Drain(signal="SIGKILL"), "it cannot be caught, "),
+        (lambda: Drain(signal="SIGTREM"), "did you mean 'SIGTERM'? "),
+        (lambda: IdlePolicy(signals=[JOBS]), "put it into custom_signals=[...]"),  # type: ignore[list-item]
+        (lambda: IdlePolicy(signals=["accelerator"]), "write IdleSignal.ACCELERATOR"),  # type: ignore[list-item]
+        (lambda: IdlePolicy(signals=["BUSY_MARK"]), "write IdleSignal.BUSY_MARK"),  # type: ignore[list-item]
+        (lambda: IdlePolicy(signals=["gpu"]), "write for example IdleSignal.CPU"),  # type: ignore[list-item]
+    ],
+)
+def test_the_cure_is_what_was_probably_meant(make: Callable[[], object], cure: str) -> None:
+    with pytest.raises(ArgumentError) as caught:
+        make()
+    assert f"; {cure}" in str(caught.value)
 
 
 def test_right_values_at_the_edge_of_each_range_are_taken() -> None:

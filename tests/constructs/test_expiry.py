@@ -279,12 +279,23 @@ def test_two_stacks_each_have_their_own() -> None:
 
 BAD: list[tuple[dict[str, Any], str]] = [
     ({"after": 3}, "after must be of type Duration, got 3; write for example Duration.days"),
-    ({"after": Duration.hours(1)}, "after must be whole hours from 2 to 8784, got '1 hour'"),
+    (
+        {"after": Duration.hours(1)},
+        "after must be whole hours, from 2 hours to 366 days, got '1 hour'; write for example Duration.days(7)",
+    ),
     ({"after": Duration.minutes(150)}, "after must be whole hours"),
-    ({"after": Duration.days(367)}, "after must be whole hours from 2 to 8784, got '367 days'"),
+    (
+        {"after": Duration.days(0)},
+        "after must be whole hours, from 2 hours to 366 days, got '0 days'; write for example",
+    ),
+    ({"after": Duration.days(367)}, "after must be whole hours, from 2 hours to 366 days, got '367 days'"),
     ({"after": Duration.hours(Token.as_number({"Ref": "X"}))}, "after must be known at synth"),
-    ({"warn_before": Duration.hours(72)}, "warn_before must be whole hours from 1 to 71, got '3 days'"),
-    ({"warn_before": Duration.minutes(30)}, "warn_before must be whole hours from 1 to 71"),
+    ({"warn_before": Duration.hours(72)}, "warn_before must be whole hours, from 1 hour to 71 hours, got '3 days'"),
+    ({"warn_before": Duration.minutes(30)}, "warn_before must be whole hours, from 1 hour to 71 hours"),
+    (
+        {"after": Duration.days(8), "warn_before": Duration.days(8)},
+        "whole hours, from 1 hour to 191 hours, got '8 days'",
+    ),
     ({"warn_before": "1 day"}, "warn_before must be of type Duration"),
     ({"counted_from": "creation"}, "counted_from must be of type ExpiryStart"),
     ({"notifications": "arn:aws:sns:eu-west-1:1:x"}, "notifications must be an sns.ITopic"),
@@ -302,6 +313,33 @@ def test_a_bad_argument_is_named_with_the_cure(arguments: dict[str, Any], words:
 def test_a_nested_stack_is_refused() -> None:
     with pytest.raises(ArgumentError, match="scope must not be in a nested stack, got 'Test/Nested'; put it into"):
         expiry(NestedStack(stack(), "Nested"))
+
+
+def test_a_second_expiry_of_a_stack_is_refused() -> None:
+    test_stack = stack()
+    expiry(test_stack)
+    expiry(Stack(test_stack, "Other"))
+    words = r"^Test/Again: scope must be in a stack without another expiry \(Test/Expiry\), got 'Test'; remove one"
+    with pytest.raises(ArgumentError, match=words):
+        expiry(test_stack, "Again", after=Duration.days(9))
+
+
+def test_a_stack_that_is_never_deleted_is_refused() -> None:
+    protected = Stack(App(), "Test", termination_protection=True)
+    words = "^Test/Expiry: scope must not be in a stack with termination protection, which is never deleted, got"
+    with pytest.raises(ArgumentError, match=f"{words} 'termination_protection=True'; remove the expiry"):
+        expiry(protected)
+
+
+def test_help_shows_what_can_be_read() -> None:
+    for name in ("notifications", "function"):
+        assert isinstance(vars(StackExpiry)[name], property)
+        assert vars(StackExpiry)[name].__doc__
+    made = expiry(stack())
+    assert (made.notifications.node.path, made.function.node.path) == (
+        "Test/Expiry/Notifications",
+        "Test/Expiry/Handler/Function",
+    )
 
 
 # ---- linters

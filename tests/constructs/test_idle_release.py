@@ -6,17 +6,17 @@ import json
 from typing import Any
 
 import pytest
-from aws_cdk import Duration
+from aws_cdk import CfnParameter, Duration, Stack
 from aws_cdk import aws_autoscaling as autoscaling
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk.assertions import Template
 
-from constructs_lib import IdlePolicy, IdleRelease, IdleSignal, QueueDemand
+from constructs_lib import Hours, IdlePolicy, IdleRelease, IdleSignal, KeepWarm, QueueDemand
 from constructs_lib.errors import ArgumentError
 from tests.constructs.reading import plain, properties, resources, role_statements
 from tests.constructs.scenarios import queue, template
-from tests.support.stacks import fleet_template, stack, vpc
+from tests.support.stacks import fleet, fleet_template, stack, vpc
 
 FUNCTION = "AWS::Lambda::Function"
 
@@ -124,7 +124,64 @@ def test_a_group_that_protects_every_new_instance_is_refused() -> None:
         IdleRelease(test_stack, "Release", auto_scaling_group=protected)
 
 
+def test_a_second_release_of_a_group_is_refused() -> None:
+    test_stack = stack()
+    workers = group(test_stack)
+    IdleRelease(test_stack, "Release", auto_scaling_group=workers)
+    message = (
+        r"^Test/Again: auto_scaling_group must be a group whose instances nothing else releases \(Test/Release\), "
+        r"got 'Test/Group'; remove one of the two"
+    )
+    with pytest.raises(ArgumentError, match=message):
+        IdleRelease(test_stack, "Again", auto_scaling_group=workers)
+
+
+def imported(scope: Any, id: str, name: str) -> autoscaling.IAutoScalingGroup:
+    return autoscaling.AutoScalingGroup.from_auto_scaling_group_name(scope, id, name)
+
+
+def test_a_group_that_is_imported_twice_is_one_group() -> None:
+    test_stack = stack()
+    IdleRelease(test_stack, "Release", auto_scaling_group=imported(test_stack, "Group", "workers"))
+    IdleRelease(test_stack, "Other", auto_scaling_group=imported(test_stack, "Others", "others"))
+    other_region = Stack(test_stack, "Elsewhere")
+    IdleRelease(other_region, "Release", auto_scaling_group=imported(other_region, "Group", "workers"))
+    with pytest.raises(ArgumentError, match=r"nothing else releases \(Test/Release\), got 'workers'; remove one"):
+        IdleRelease(test_stack, "Again", auto_scaling_group=imported(test_stack, "Twin", "workers"))
+
+
+def test_the_group_of_a_fleet_is_refused() -> None:
+    test_stack = stack()
+    made = fleet(test_stack)
+    with pytest.raises(ArgumentError, match=r"nothing else releases \(Test/Fleet\), .* this fleet releases already"):
+        IdleRelease(test_stack, "Release", auto_scaling_group=made.auto_scaling_group)
+
+
+def warm(instances: int) -> IdlePolicy:
+    hours = Hours(start="08:00", end="18:00", time_zone="Europe/Berlin")
+    return IdlePolicy(keep_warm=[KeepWarm(instances=instances, hours=hours)])
+
+
+def test_more_than_the_group_may_have_cannot_be_kept_warm() -> None:
+    made = stack()
+    IdleRelease(made, "Release", auto_scaling_group=group(made, max_capacity=4), idle=warm(4))
+    test_stack = stack()
+    workers = group(test_stack, max_capacity=4)
+    message = r"^Test/Release: idle.keep_warm must not exceed max_capacity \(4\), got 5; raise max_capacity"
+    with pytest.raises(ArgumentError, match=message):
+        IdleRelease(test_stack, "Release", auto_scaling_group=workers, idle=warm(5))
+
+
+def test_a_maximum_that_nobody_knows_yet_limits_nothing() -> None:
+    test_stack = stack()
+    most = CfnParameter(test_stack, "Most", type="Number").value_as_number
+    IdleRelease(test_stack, "Release", auto_scaling_group=group(test_stack, max_capacity=most), idle=warm(5))
+    elsewhere = imported(test_stack, "Elsewhere", "workers")
+    IdleRelease(test_stack, "Other", auto_scaling_group=elsewhere, idle=warm(500))
+
+
 def test_parts_are_exposed() -> None:
+    assert vars(IdleRelease)["notifications"].__doc__
     test_stack = stack()
     release = IdleRelease(test_stack, "Release", auto_scaling_group=group(test_stack))
     assert release.release_function.node.path == "Test/Release/Release/Handler/Function"

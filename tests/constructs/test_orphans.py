@@ -278,6 +278,16 @@ def test_a_fleet_of_another_stack_is_refused() -> None:
         OrphanSweep(Stack(app, "Two"), "Sweep", fleet=made)
 
 
+def test_a_second_sweep_of_a_fleet_is_refused() -> None:
+    test_stack = stack()
+    one, two = fleet(test_stack, "One"), fleet(test_stack, "Two")
+    for id, each in (("First", one), ("Second", two)):
+        OrphanSweep(test_stack, id, fleet=each)
+    words = r"^Test/Third: fleet must be a fleet without another sweep \(Test/First\), got 'Test/One'; remove one"
+    with pytest.raises(ArgumentError, match=words):
+        OrphanSweep(test_stack, "Third", fleet=one, act=True)
+
+
 def test_none_equals_omission() -> None:
     nothing: dict[str, Any] = dict.fromkeys(["act", "snapshots_older_than", "min_age", "notifications"])
     assert Template.from_stack(Stack.of(sweep(**nothing))).to_json() == template()

@@ -299,7 +299,7 @@ def test_case_02_no_desired_capacity_is_in_the_template() -> None:
 
 def test_more_than_the_maximum_cannot_be_woken() -> None:
     many = FleetSchedule(wake_ups=[WakeUp(at="08:30", instances=9, time_zone=BERLIN)])
-    with pytest.raises(ArgumentError, match=r"schedule\.wake_ups\.instances must be at most the fleet's maximum \(8\)"):
+    with pytest.raises(ArgumentError, match=r"schedule\.wake_ups\.instances must not exceed max_capacity \(8\)"):
         scheduled(stack(), many)
 
 

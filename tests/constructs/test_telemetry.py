@@ -324,6 +324,7 @@ FLEET_METRICS = [
     ("metric_in_service_instances", "AWS/AutoScaling", "GroupInServiceInstances", "Maximum", 60),
     ("metric_desired_capacity", "AWS/AutoScaling", "GroupDesiredCapacity", "Maximum", 60),
     ("metric_instances_released", NAMESPACE, "InstancesReleased", "Sum", 300),
+    ("metric_members_held", NAMESPACE, "MembersHeld", "Maximum", 300),
     ("metric_members_retained", NAMESPACE, "MembersRetained", "Maximum", 300),
     ("metric_launches_stopped", NAMESPACE, "LaunchesStopped", "Maximum", 300),
     ("metric_drains_done", NAMESPACE, "DrainsDone", "Sum", 300),

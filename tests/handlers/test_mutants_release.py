@@ -29,7 +29,7 @@ from release_idle.state_document import MOST_ASKED, document_of, state_of, value
 from release_idle.unknown_memory import UNKNOWN_TAG, remembered
 from tests.handlers.driving import GROUP, QUEUE_ENVIRONMENT, SCHEDULED, Release, idle_fleet
 from tests.handlers.fake_aws import START, Call, FakeAws
-from tests.handlers.fake_aws.activities import failed_launch
+from tests.handlers.fake_aws.activities import failed_launch, launching
 
 QUOTA = "You have requested more vCPU capacity than your current vCPU limit of 0 allows (VcpuLimitExceeded)"
 
@@ -412,3 +412,20 @@ def test_why_aws_suspended_launching_is_asked_of_this_group_alone(aws: FakeAws) 
 )
 def test_a_memory_without_a_time_zone_is_not_this_function_s(text: str) -> None:
     assert remembered({UNKNOWN_TAG: text}) is None
+
+
+def test_a_member_that_works_and_whose_launch_is_in_the_history_is_a_good_boot(aws: FakeAws) -> None:
+    idle_fleet(aws, "i-1", desired=2, busy=("i-1",))
+    group = aws.autoscaling.groups[GROUP]
+    group.launch_fails_with = QUOTA
+    group.activities += [failed_launch(QUOTA, START - timedelta(minutes=minute)) for minute in (90, 80, 70)]
+    group.activities.append(launching("i-1", START - timedelta(minutes=60)))
+    watch = {"MAX_FAILED_LAUNCHES": "3", "TOPIC_ARN": "arn:aws:sns:eu-west-1:123456789012:fleet"}
+    assert Release(aws, watch).run()["launches_stopped"] is False
+
+
+def test_a_limit_on_being_unknown_asks_nothing_of_members_that_are_held(aws: FakeAws) -> None:
+    idle_fleet(aws, "i-1")
+    aws.ec2.machines["i-1"].tags["accelerated-fleet:hold"] = "true"
+    Release(aws, {"MAX_UNKNOWN_SECONDS": "3600"}).run()
+    assert "GetMetricData" not in aws.operations()

@@ -143,6 +143,18 @@ def test_at_the_minimum_only_the_first_signal_is_asked(aws: FakeAws) -> None:
     }
 
 
+@pytest.mark.parametrize(("messages", "asked"), [(0, 1), (1, 2)])
+def test_with_a_queue_only_while_it_is_empty(aws: FakeAws, messages: int, asked: int) -> None:
+    """With messages all signals are asked: they say who is at work, and who takes nothing although work waits."""
+    idle_fleet(aws, "i-1", "i-2", min_size=2)
+    for each in ("i-1", "i-2"):
+        aws.publish(each, 1, metric="cpu_usage_active")
+    aws.sqs.hold(visible=messages)
+    release = Release(aws, {**QUEUE_ENVIRONMENT, "SIGNALS": json.dumps([GPU_SIGNAL, CPU_SIGNAL])})
+    assert release.run()["released"] == []
+    assert aws.operations().count("GetMetricData") == asked
+
+
 def test_above_the_minimum_every_signal_is_asked(aws: FakeAws) -> None:
     idle_fleet(aws, "i-1", "i-2", min_size=1)
     release = Release(aws, {"SIGNALS": json.dumps([GPU_SIGNAL, CPU_SIGNAL])})

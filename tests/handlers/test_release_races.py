@@ -49,7 +49,7 @@ def test_case_12_without_the_second_reading_it_would_be(aws: FakeAws, monkeypatc
     surveyed = Surveyor.survey
     first: list[survey.Survey] = []
 
-    def once(self: Surveyor, group: Any, only: Any = None) -> survey.Survey:
+    def once(self: Surveyor, group: Any, only: Any = None, **_: Any) -> survey.Survey:
         if not first:
             first.append(surveyed(self, group, only))
         return first[0]

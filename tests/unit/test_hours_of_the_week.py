@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timezone
+import re
+from datetime import date, datetime, timezone
+from typing import Any
 
 import pytest
 from aws_cdk import TimeZone
 
-from constructs_lib import ArgumentError, Hours, IdlePolicy, Weekday
+from constructs_lib import ArgumentError, Hours, IdlePolicy, WakeUp, Weekday
 from constructs_lib.catalog import tables
 from runtime.hours import read_hours
 
@@ -70,6 +72,51 @@ def test_the_table_has_the_cdks_zones() -> None:
 def test_a_slip_of_the_pen_is_answered_with_the_zone_that_was_meant() -> None:
     with pytest.raises(ArgumentError, match=r"got 'Europe/Berlim'; did you mean 'Europe/Berlin'\?"):
         Hours(start="08:00", end="18:00", time_zone="Europe/Berlim")
+
+
+@pytest.mark.parametrize("wrong", ["CEST", "PST", "EDT", "UTC+1", "GMT+1", "Z", "utc"])
+def test_an_abbreviation_is_not_answered_with_one_of_other_hours(wrong: str) -> None:
+    with pytest.raises(ArgumentError) as caught:
+        Hours(start="08:00", end="18:00", time_zone=wrong)
+    assert str(caught.value).endswith(f"got '{wrong}'; write for example 'Europe/Berlin', or 'UTC'")
+
+
+@pytest.mark.parametrize(("wrong", "meant"), [("Berlin", "Europe/Berlin"), ("New_York", "America/New_York")])
+def test_a_city_alone_is_answered_with_its_zone(wrong: str, meant: str) -> None:
+    with pytest.raises(ArgumentError, match=f"did you mean '{meant}'"):
+        Hours(start="08:00", end="18:00", time_zone=wrong)
+
+
+@pytest.mark.parametrize(("day", "way"), [(date(2026, 12, 25), ".isoformat()"), (NOON, ".date().isoformat()")])
+def test_a_date_is_written_as_text(day: Any, way: str) -> None:
+    for make in (
+        lambda: Hours(start="08:00", end="18:00", time_zone="UTC", exceptions=["2026-12-24", day]),
+        lambda: WakeUp(at="08:00", instances=1, time_zone="UTC", exceptions=[day]),
+    ):
+        with pytest.raises(ArgumentError, match=rf"exceptions must hold dates, .*; write {re.escape(way)} of it$"):
+            make()
+
+
+@pytest.mark.parametrize(
+    ("days", "exceptions", "shown"),
+    [
+        (None, None, "Hours(08:00-18:00 Europe/Berlin)"),
+        (list(Weekday)[:5], None, "Hours(08:00-18:00 Europe/Berlin Mon-Fri)"),
+        (list(Weekday)[5:], None, "Hours(08:00-18:00 Europe/Berlin Sat,Sun)"),
+        ([Weekday.SUNDAY, Weekday.MONDAY, Weekday.TUESDAY], None, "Hours(08:00-18:00 Europe/Berlin Mon,Tue,Sun)"),
+        ([Weekday.FRIDAY], None, "Hours(08:00-18:00 Europe/Berlin Fri)"),
+        (None, ["2026-12-25", "2026-12-26"], "Hours(08:00-18:00 Europe/Berlin but 2 dates)"),
+    ],
+)
+def test_hours_are_shown_shortly(days: Any, exceptions: Any, shown: str) -> None:
+    hours = Hours(start="08:00", end="18:00", time_zone="Europe/Berlin", days=days, exceptions=exceptions)
+    assert repr(hours) == shown
+
+
+def test_a_message_shows_what_is_wrong_beside_right_hours() -> None:
+    right = Hours(start="08:00", end="18:00", time_zone="Europe/Berlin", days=list(Weekday)[:5])
+    with pytest.raises(ArgumentError, match=r"got \[Hours\(.*Mon-Fri\), '09:00'\]; "):
+        IdlePolicy(quiet_hours=[right, "09:00"])  # type: ignore[list-item]
 
 
 WEEK = [Hours(start="06:00", end="22:00", time_zone="UTC"), Hours(start="22:00", end="06:00", time_zone="UTC")]

@@ -59,7 +59,7 @@ def look_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Remove the second look: what was read first is taken for what is."""
     survey = Surveyor.survey
 
-    def once(self: Surveyor, group: Any, only: Sequence[str] | None = None) -> Survey:
+    def once(self: Surveyor, group: Any, only: Sequence[str] | None = None, **_: Any) -> Survey:
         first: Survey = vars(self).setdefault("first", survey(self, group, only))
         return first
 
@@ -99,7 +99,7 @@ def twice_with_old_answers(world: World, how_old: int) -> World:
 
 def test_a_function_that_releases_nobody_leaves_somebody_behind(monkeypatch: pytest.MonkeyPatch) -> None:
     def blind(self: Surveyor, group: Any, only: Sequence[str] | None = None) -> Survey:
-        return Survey(at=self.patience.clock.now(), members=(), readings={}, first_signal_only=False)
+        return Survey(at=self.patience.clock.now(), members=(), readings={})
 
     monkeypatch.setattr(Surveyor, "survey", blind)
     assert is_found_out(worlds(faulty=False).map(plain), lambda world: list(left_behind(settled(world))) != [])
