@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
@@ -10,6 +11,7 @@ from aws_cdk import App
 from aws_cdk.assertions import Annotations, Match
 
 from constructs_lib.catalog import lookup
+from constructs_lib.node.names import PASS_METRICS
 from constructs_lib.telemetry import Telemetry, billed_metrics, kind_of
 from tests.support.stacks import ROOT
 
@@ -56,6 +58,21 @@ def test_the_series_of_a_g6_xlarge_are_as_many_as_the_costs_say() -> None:
     assert said is not None
     numbers = ("none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
     assert [int(said[1]), int(said[1]) - numbers.index(said[2])] == of_its_own
+
+
+def test_the_release_costs_what_it_says(template: dict[str, Any]) -> None:
+    """GetMetricData costs 0.01 USD for 1,000 metrics, a published metric 0.30 a month ("Amazon CloudWatch pricing")."""
+    variables = [r["Properties"]["Environment"]["Variables"] for r in template["Resources"].values() if _is_release(r)]
+    signals = len(json.loads(variables[0]["SIGNALS"]))
+    passes = 730 * 60 // 5
+    said = re.search(r"release costs ([\d.]+) USD a month for each\s+instance at work, up to ([\d.]+)", README)
+    assert said is not None
+    assert [float(each) for each in said.groups()] == [round(passes * n * 0.01 / 1000, 2) for n in (1, signals)]
+    assert f"{0.30 * len(PASS_METRICS):.2f}\nfor the nine metrics of its passes" in README
+
+
+def _is_release(resource: dict[str, Any]) -> bool:
+    return resource.get("Properties", {}).get("Handler") == "release_idle.index.handler"
 
 
 def test_every_warning_id_of_the_library_is_listed() -> None:
