@@ -72,7 +72,7 @@ def test_the_release_costs_what_it_says(template: dict[str, Any]) -> None:
 
 
 def _is_release(resource: dict[str, Any]) -> bool:
-    return resource.get("Properties", {}).get("Handler") == "release_idle.index.handler"
+    return str(resource.get("Properties", {}).get("Handler")) == "release_idle.index.handler"
 
 
 def test_every_warning_id_of_the_library_is_listed() -> None:
