@@ -144,7 +144,7 @@ def test_release_function_may_only_what_its_policy_asks_for() -> None:
         ),
         (
             IdlePolicy(signals=[IdleSignal.ACCELERATOR], max_failed_launches=0, end_retained_after=Duration.hours(12)),
-            {"autoscaling:DescribeScalingActivities"},
+            {"autoscaling:DescribeScalingActivities", "autoscaling:DescribeWarmPool"},
         ),
         (
             IdlePolicy(signals=[IdleSignal.ACCELERATOR], max_failed_launches=0, max_unknown=Duration.hours(4)),
