@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from datetime import timedelta
+from datetime import datetime, timedelta, timezone
+from typing import Any
 
 import pytest
 from botocore.exceptions import (
@@ -16,6 +17,7 @@ from botocore.exceptions import (
 
 from runtime import structured_log
 from runtime.aws_errors import Trouble, classify, error_code
+from runtime.clients import _in_utc, make_client
 from runtime.clock import SystemClock, deadline_of
 from runtime.embedded_metrics import embedded_counts
 from runtime.patience import OutOfTime, Patience
@@ -178,3 +180,17 @@ def test_embedded_metrics_have_one_dimension_set_and_the_time_in_milliseconds() 
         "A": 0,
         "B": 2,
     }
+
+
+@pytest.mark.parametrize("value", [1_796_040_000, 1_796_040_000.0, "2026-11-30T12:00:00Z", "2026-11-30T13:00:00+01:00"])
+def test_times_in_answers_are_in_utc_whatever_form_they_come_in(value: Any) -> None:
+    at = _in_utc(value)
+    assert at == datetime(2026, 11, 30, 12, tzinfo=timezone.utc)
+    assert at.tzinfo is timezone.utc
+
+
+def test_every_client_shares_the_session_that_reads_times_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AWS_DEFAULT_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "eu-west-1")
+    parsers = make_client("cloudwatch")._endpoint._response_parser_factory
+    assert parsers._defaults["timestamp_parser"] is _in_utc
