@@ -60,6 +60,7 @@ bench: setup ## synthesis time against the same resources by hand; what the node
 	$(PY) -m benchmarks.release
 
 mutants: setup ## change the release function in one place at a time: which changes would no test notice?
+	$(PY) -m pip install --quiet --requirement requirements-mutants.txt
 	$(PY) -m tests.mutants.run
 
 clean: ## remove what the targets wrote, but not what setup installed

@@ -6,6 +6,7 @@ import json
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
+import boto3
 import pytest
 from botocore.exceptions import (
     ClientError,
@@ -17,7 +18,7 @@ from botocore.exceptions import (
 
 from runtime import structured_log
 from runtime.aws_errors import Trouble, classify, error_code
-from runtime.clients import _in_utc, make_client
+from runtime.clients import _in_utc, _read_times_in_utc, make_client
 from runtime.clock import SystemClock, deadline_of
 from runtime.embedded_metrics import embedded_counts
 from runtime.patience import OutOfTime, Patience
@@ -190,6 +191,8 @@ def test_times_in_answers_are_in_utc_whatever_form_they_come_in(value: Any) -> N
 
 
 def test_every_client_shares_the_session_that_reads_times_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    _read_times_in_utc.cache_clear()
+    monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)
     for name in ("AWS_DEFAULT_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.setenv(name, "eu-west-1")
     parsers = make_client("cloudwatch")._endpoint._response_parser_factory
