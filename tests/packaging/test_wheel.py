@@ -88,7 +88,7 @@ def test_development_extra_names_what_setup_pins(metadata: Message) -> None:
 
 
 def test_every_requirement_is_pinned_to_one_version() -> None:
-    for file in ("requirements-dev.txt", "requirements-node.txt"):
+    for file in ("requirements-dev.txt", "requirements-mutants.txt", "requirements-node.txt"):
         lines = [line for line in (CHECKOUT / file).read_text().splitlines() if line and not line.startswith("#")]
 
         assert [line for line in lines if not re.match(r"[A-Za-z0-9._-]+==[^*,;\s]+( ; .+)?$", line)] == []
