@@ -20,12 +20,6 @@ _ANSWERED = {
     "encrypted.",
 }
 
-# The order of replacements is a setting of the account unless the group has its own. An instance that failed is ended
-# first: a second one beside it would bill, and needs quota and capacity that are scarce for accelerators.
-_END_BEFORE_START = autoscaling.CfnAutoScalingGroup.InstanceMaintenancePolicyProperty(
-    min_healthy_percentage=0, max_healthy_percentage=100
-)
-
 
 def auto_scaling_group(
     scope: Construct,
@@ -69,7 +63,11 @@ def auto_scaling_group(
     resource = group.node.default_child
     assert isinstance(resource, autoscaling.CfnAutoScalingGroup)
     resource.lifecycle_hook_specification_list = [_drain_hook(settings.drain)]
-    resource.instance_maintenance_policy = _END_BEFORE_START
+    # The order of replacements is a setting of the account unless the group has its own. An instance that failed is
+    # ended first: a second one beside it would bill, and needs quota and capacity that are scarce for accelerators.
+    resource.instance_maintenance_policy = autoscaling.CfnAutoScalingGroup.InstanceMaintenancePolicyProperty(
+        min_healthy_percentage=0, max_healthy_percentage=100
+    )
     acknowledge(resource, _ANSWERED)
     resource.add_metadata(
         "AcceleratedFleet",

@@ -152,10 +152,11 @@ class _GroupsGoFirst:
     def __init__(self, expiry: StackExpiry) -> None:
         self._expiry = expiry
         self._stack = Stack.of(expiry).node.addr
+        self._group_type = _group_type()
 
     def visit(self, node: IConstruct) -> None:
         """Look at one construct, as the CDK asks."""
-        if isinstance(node, CfnResource) and node.cfn_resource_type == _GROUP and self._is_in_the_stack(node):
+        if isinstance(node, CfnResource) and node.cfn_resource_type == self._group_type and self._is_in_the_stack(node):
             node.node.add_dependency(self._expiry)
 
     def _is_in_the_stack(self, resource: CfnResource) -> bool:
@@ -166,7 +167,9 @@ class _GroupsGoFirst:
         return stack is not None
 
 
-_GROUP = autoscaling.CfnAutoScalingGroup.CFN_RESOURCE_TYPE_NAME
+def _group_type() -> str:
+    # Not when the module is imported: asking the CDK starts its JavaScript process.
+    return autoscaling.CfnAutoScalingGroup.CFN_RESOURCE_TYPE_NAME
 
 
 def _refuse_nested(path: str, stack: Stack) -> None:

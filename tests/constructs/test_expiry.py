@@ -236,7 +236,7 @@ def test_groups_of_somebody_else_go_first_too() -> None:
 
 
 def test_without_the_dependency_the_rule_could_go_before_the_group(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("constructs_lib.release.expiry._GROUP", "AWS::Nothing::Nothing")
+    monkeypatch.setattr("constructs_lib.release.expiry._group_type", lambda: "AWS::Nothing::Nothing")
     test_stack = stack()
     expiry(test_stack)
     fleet(test_stack)
