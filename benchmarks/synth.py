@@ -5,7 +5,7 @@
 Three comparisons, each measurement in a process of its own, several times, the fastest compared: what else runs on the
 machine can only add, and it adds more than the differences looked for.
 
-- import: ``import constructs_lib`` against importing the modules of the CDK that it imports;
+- import: every public name of ``constructs_lib`` against the modules of the CDK that they import;
 - one fleet: building and synthesizing a single fleet;
 - per fleet of 20: the same for an app with twenty fleets, a stack each.
 

@@ -7,11 +7,18 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from tests.packaging.building import CHECKOUT
 
 CONSTRUCTS, HANDLERS = CHECKOUT / "constructs_lib", CHECKOUT / "lambda_handlers"
-ROOMS = ("__init__", "fleet", "release", "scaling", "handlers", "telemetry", "node", "catalog")
+ROOMS = (
+    *("__init__", "cli", "fleet", "release", "scaling", "handlers", "telemetry"),
+    *("node", "preflight", "rightsizing", "catalog"),
+)
 """From above to below, as the table has them."""
+WITHOUT_THE_CDK = ("cli", "node", "preflight", "rightsizing", "catalog")
+"""Rooms that are of use without an app: to load the CDK takes longer than anything that they do."""
 CELLAR = {each.stem for each in CONSTRUCTS.glob("*.py")} - {"__init__"}
 """Modules that every room may use, and that use no room."""
 LEVELS = {**{room: level for level, room in enumerate(ROOMS)}, **dict.fromkeys(CELLAR, len(ROOMS))}
@@ -51,6 +58,17 @@ def test_the_rooms_are_those_of_the_table() -> None:
 
 def test_arrows_point_downwards_only() -> None:
     assert upward_arrows(CONSTRUCTS) == []
+
+
+@pytest.mark.parametrize("room", WITHOUT_THE_CDK)
+def test_a_room_without_the_cdk_uses_none_that_has_it(room: str) -> None:
+    with_it = {"aws_cdk", "constructs", "jsii"}
+    rooms_with_it = {each for each in ROOMS if each not in WITHOUT_THE_CDK} | {"acknowledgement", "claims"}
+    for path in sorted((CONSTRUCTS / room).rglob("*.py")):
+        for name in imported(path, CONSTRUCTS):
+            package, _, rest = name.partition(".")
+            assert package not in with_it, path
+            assert package != CONSTRUCTS.name or rest.split(".")[0] not in rooms_with_it, path
 
 
 def test_an_arrow_that_points_upwards_is_seen(tmp_path: Path) -> None:
