@@ -29,13 +29,13 @@ def complaint(where: str, parameter: str, rule: str, value: object, cure: str) -
 
     A value that only a deploy settles is shown as "a token": its value at synth would mislead.
     """
-    shown = "a token" if _is_token(value) else repr(value)
+    shown = "a token" if is_token(value) else repr(value)
     if len(shown) > _LONGEST_VALUE:
         shown = f"{shown[:_LONGEST_VALUE]}..."
     return f"{where}: {parameter} must {rule}, got {shown}; {cure}"
 
 
-def _is_token(value: object) -> bool:
+def is_token(value: object) -> bool:
     """Whether the value is a stand-in for one that only a deploy settles."""
     if isinstance(value, str):
         return _TEXT_TOKEN.search(value) is not None

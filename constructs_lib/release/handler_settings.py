@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from aws_cdk import Stack, Token
+from aws_cdk import Stack
 from aws_cdk import aws_autoscaling as autoscaling
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_sns as sns
@@ -22,7 +22,7 @@ from constructs_lib.release.policy import IdlePolicy
 from constructs_lib.release.signals import signal_settings
 from constructs_lib.scaling import Demand, Hours
 from constructs_lib.telemetry import FleetMetrics, names
-from constructs_lib.validation import complaint
+from constructs_lib.validation import complaint, is_token
 
 # "Lambda quotas", Lambda Developer Guide: all of a function's environment variables together.
 _ENVIRONMENT_BYTES = 4096
@@ -217,7 +217,7 @@ def _json(document: object) -> str:
 
 def _check_size(where: str, environment: Mapping[str, str]) -> None:
     written = (part for item in environment.items() for part in item)
-    size = sum(len(part.encode()) + _TOKEN_BYTES * Token.is_unresolved(part) for part in written)
+    size = sum(len(part.encode()) + _TOKEN_BYTES * is_token(part) for part in written)
     if size > _ENVIRONMENT_BYTES:
         rule = f"leave the release function's settings within {_ENVIRONMENT_BYTES} bytes"
         cure = "name fewer hours, exceptions or custom signals: Lambda takes no more"
