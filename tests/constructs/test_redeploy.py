@@ -95,3 +95,14 @@ def test_case_02_a_lowered_maximum_touches_the_groups_size_and_nothing_else(befo
     assert before["Resources"][group]["Properties"]["MaxSize"] == "8"
     after["Resources"][group]["Properties"]["MaxSize"] = "8"
     assert after == before
+
+
+def test_case_57_scale_to_zero_is_reached_by_an_update_of_the_minimum_alone(before: dict[str, Any]) -> None:
+    """A fleet kept at 4 goes to rest at zero: nothing but the group's minimum changes, in place."""
+    after, kept = before, synthesized(min_capacity=4)
+    (group,) = {id for id, resource in after["Resources"].items() if resource != kept["Resources"][id]}
+    properties = kept["Resources"][group]["Properties"]
+    assert (properties["MinSize"], after["Resources"][group]["Properties"]["MinSize"]) == ("4", "0")
+    assert "DesiredCapacity" not in properties
+    properties["MinSize"] = "0"
+    assert kept == after
