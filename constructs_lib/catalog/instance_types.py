@@ -9,15 +9,20 @@ from functools import cache
 from types import MappingProxyType
 
 from constructs_lib.catalog import tables
+from constructs_lib.catalog.network_cards import NetworkCard, read_cards
+from constructs_lib.catalog.offerings import offered_in, regions
+from constructs_lib.catalog.prices import HOME, price
 from constructs_lib.errors import ArgumentError, UnknownInstanceTypeError, UnsupportedInstanceTypeError
-from constructs_lib.validation import complaint, instance_of, integer, number, one_of, text
+from constructs_lib.validation import complaint, instance_of, integer, list_of, number, one_of, text
 
 ARCHITECTURES = ("x86_64", "arm64")
 DRIVERS = ("open", "proprietary")
 STATUSES = ("current", "previous", "retired")
+PLACEMENTS = ("cluster", "partition", "spread")
 
 _NAME = re.compile(r"[a-z][a-z0-9-]*\.[a-z0-9-]+")
-_TABLE_DATE = "October 2026"
+_DATE = re.compile(r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])")
+_IF_UNKNOWN = "leave it out if you do not know"
 _STATE_THE_FACTS = (
     "pass AcceleratedType(name=..., kind=..., model=..., accelerators=..., accelerator_memory_mib=..., "
     "architecture=...) in place of the name"
@@ -49,6 +54,19 @@ class AcceleratedType:
         status: ``current``, ``previous`` or ``retired``. Default: ``current``.
         vcpus: of an instance. Default: not known.
         usd_per_hour: list price of a Linux On-Demand instance in us-east-1, USD. Default: not known.
+        memory_mib: of the instance itself, MiB. Default: not known.
+        network_cards: in the order of their index. Default: not known.
+        spot: whether EC2 sells it as Spot Instance somewhere. Default: not known.
+        on_demand: whether EC2 sells it On-Demand somewhere. Default: not known.
+        capacity_block: whether EC2 sells Capacity Blocks of it somewhere. Default: not known.
+        hibernation: whether an instance can hibernate. Default: not known.
+        placement: strategies of placement groups that take it, of ``cluster``, ``partition``, ``spread``; empty for
+            none. Default: not known.
+        regions: that offer it; empty for none that the table knows of. Default: not known.
+        bare_metal: whether there is no hypervisor under it. Default: not known.
+        retired_on: the day from which no instance can be launched, for example ``2025-12-20``, of a retired type only.
+            Default: not known.
+        successor: name of the type to use in its place. Default: none is named.
 
     Raises:
         ArgumentError: a fact is of the wrong type, out of range or at odds with another one.
@@ -68,6 +86,17 @@ class AcceleratedType:
     status: str | None = None
     vcpus: int | None = None
     usd_per_hour: float | None = None
+    memory_mib: int | None = None
+    network_cards: Sequence[NetworkCard] | None = None
+    spot: bool | None = None
+    on_demand: bool | None = None
+    capacity_block: bool | None = None
+    hibernation: bool | None = None
+    placement: Sequence[str] | None = None
+    regions: Sequence[str] | None = None
+    bare_metal: bool | None = None
+    retired_on: str | None = None
+    successor: str | None = None
 
     def __post_init__(self) -> None:
         where = "AcceleratedType"
@@ -89,20 +118,67 @@ class AcceleratedType:
         if self.status is None:
             object.__setattr__(self, "status", "current")
         one_of(where, "status", self.status, STATUSES, cure="leave it out for a type that AWS sells today")
+        self._check_network(where)
+        self._check_sale(where)
+        self._check_life_cycle(where)
         self._check_fraction(where)
         self._settle_driver(where)
 
     def _check_equipment(self, where: str) -> None:
+        none = f"write 0 for none, or {_IF_UNKNOWN}"
+        disks, adapters = ("instance_store_gb", self.instance_store_gb), ("efa_interfaces", self.efa_interfaces)
+        for parameter, value in (disks, adapters):
+            if value is not None:
+                integer(where, parameter, value, minimum=0, cure=none)
+        for parameter, value in (("vcpus", self.vcpus), ("memory_mib", self.memory_mib)):
+            if value is not None:
+                integer(where, parameter, value, minimum=1, cure=_IF_UNKNOWN)
+        if self.usd_per_hour is not None:
+            number(where, "usd_per_hour", self.usd_per_hour, above=0, cure=_IF_UNKNOWN)
+
+    def _check_network(self, where: str) -> None:
+        if self.network_cards is None:
+            return
+        cure = "write for example [NetworkCard(interfaces=4, efa=False)], the card with index 0 first"
+        cards = list_of(where, "network_cards", self.network_cards, NetworkCard, cure=cure)
+        object.__setattr__(self, "network_cards", cards)
+        with_efa = sum(card.efa for card in cards)
+        if self.efa_interfaces not in (None, with_efa):
+            rule = f"be {with_efa}, one for each network card that takes EFA"
+            raise ArgumentError(complaint(where, "efa_interfaces", rule, self.efa_interfaces, _IF_UNKNOWN))
+
+    def _check_sale(self, where: str) -> None:
         for parameter, value in (
-            ("instance_store_gb", self.instance_store_gb),
-            ("efa_interfaces", self.efa_interfaces),
+            ("spot", self.spot),
+            ("on_demand", self.on_demand),
+            ("capacity_block", self.capacity_block),
+            ("hibernation", self.hibernation),
+            ("bare_metal", self.bare_metal),
         ):
             if value is not None:
-                integer(where, parameter, value, minimum=0, cure="write 0 for none, or leave it out if you do not know")
-        if self.vcpus is not None:
-            integer(where, "vcpus", self.vcpus, minimum=1, cure="leave it out if you do not know")
-        if self.usd_per_hour is not None:
-            number(where, "usd_per_hour", self.usd_per_hour, above=0, cure="leave it out if you do not know")
+                instance_of(where, parameter, value, bool, cure=f"write True or False, or {_IF_UNKNOWN}")
+        for parameter, words in (("placement", self.placement), ("regions", self.regions)):
+            if words is not None:
+                cure = f"write an empty list for none, or {_IF_UNKNOWN}"
+                named = tuple(list_of(where, parameter, words, str, cure=cure)) if words != () and words != [] else ()
+                object.__setattr__(self, parameter, named)
+        for strategy in self.placement or ():
+            one_of(where, "placement", strategy, PLACEMENTS, cure="name strategies of placement groups")
+        for region in self.regions or ():
+            text(where, "regions", region, cure="write regions as 'eu-west-1'")
+
+    def _check_life_cycle(self, where: str) -> None:
+        if self.retired_on is not None:
+            cure = f"write it as '2025-12-20', or {_IF_UNKNOWN}"
+            day = text(where, "retired_on", self.retired_on, cure=cure)
+            if self.status != "retired" or not _DATE.fullmatch(day):
+                rule = "be a date, of a type whose status is 'retired'"
+                raise ArgumentError(complaint(where, "retired_on", rule, day, cure))
+        if self.successor is not None:
+            cure = "write for example 'g6.xlarge', or leave it out"
+            if not _NAME.fullmatch(text(where, "successor", self.successor, cure=cure)) or self.successor == self.name:
+                rule = "be another instance type in lower case"
+                raise ArgumentError(complaint(where, "successor", rule, self.successor, cure))
 
     def _check_fraction(self, where: str) -> None:
         if self.fraction is None:
@@ -150,7 +226,7 @@ def lookup(name: str, *, where: str = "catalog", parameter: str = "instance_type
         raise UnsupportedInstanceTypeError(
             complaint(where, parameter, "be an instance type with an accelerator", name, _instead_of_cpu(name))
         )
-    rule = f"be an accelerated instance type that the catalog ({_TABLE_DATE}) knows"
+    rule = f"be an accelerated instance type that the catalog ({max(regions().values())}) knows"
     raise UnknownInstanceTypeError(complaint(where, parameter, rule, name, _similar(name, types) + _STATE_THE_FACTS))
 
 
@@ -166,28 +242,16 @@ def known_kinds() -> tuple[str, ...]:
     return tuple(sorted({row["kind"] for row in tables.read("instance_types.csv")}))
 
 
-def application_clocks(family: str) -> tuple[int, int] | None:
-    """Return the application clocks that AWS recommends for a family of NVIDIA types: memory and graphics, MHz.
-
-    Return None for a family for which AWS publishes none.
-    """
-    return _application_clocks().get(family)
-
-
-@cache
-def _application_clocks() -> Mapping[str, tuple[int, int]]:
-    rows = tables.read("application_clocks.csv")
-    return {row["family"]: (int(row["memory_mhz"]), int(row["graphics_mhz"])) for row in rows}
-
-
 @cache
 def _cpu_families() -> frozenset[str]:
     return frozenset(row["family"] for row in tables.read("cpu_families.csv"))
 
 
 def _from_row(row: Mapping[str, str]) -> AcceleratedType:
+    name = row["type"]
+    listed = price(name, HOME)
     return AcceleratedType(
-        name=row["type"],
+        name=name,
         kind=row["kind"],
         model=row["model"],
         accelerators=int(row["count"]),
@@ -195,13 +259,32 @@ def _from_row(row: Mapping[str, str]) -> AcceleratedType:
         architecture=row["architecture"],
         fraction=float(row["fraction"]) if row["fraction"] else None,
         driver=row["driver"] or None,
-        video_encoder={"yes": True, "no": False}[row["video_encoder"]],
+        video_encoder=_said(row["video_encoder"]),
         instance_store_gb=int(row["instance_store_gb"]),
-        efa_interfaces=int(row["efa_interfaces"]) if row["efa_interfaces"] else None,
+        efa_interfaces=_counted(row["efa_interfaces"]),
         status=row["status"],
-        vcpus=int(row["vcpus"]) if row["vcpus"] else None,
-        usd_per_hour=float(row["usd_per_hour"]) if row["usd_per_hour"] else None,
+        vcpus=_counted(row["vcpus"]),
+        usd_per_hour=None if listed is None else listed.usd_per_hour,
+        memory_mib=_counted(row["host_memory_mib"]),
+        network_cards=read_cards(row["network_cards"]),
+        spot=_said(row["spot"]),
+        on_demand=_said(row["on_demand"]),
+        capacity_block=_said(row["capacity_block"]),
+        hibernation=_said(row["hibernation"]),
+        placement=tuple(row["placement"].split()) or None,
+        regions=offered_in(name),
+        bare_metal=_said(row["bare_metal"]),
+        retired_on=row["retired_on"] or None,
+        successor=row["successor"] or None,
     )
+
+
+def _said(cell: str) -> bool | None:
+    return {"yes": True, "no": False, "": None}[cell]
+
+
+def _counted(cell: str) -> int | None:
+    return int(cell) if cell else None
 
 
 def _instead_of_cpu(name: str) -> str:

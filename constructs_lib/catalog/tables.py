@@ -1,15 +1,107 @@
-"""Reads the tables under ``data/``: CSV whose leading comment lines give source, date and licence."""
+"""Reads the tables: CSV whose leading comment lines give source, date and licence.
+
+They come with the library, under ``data/``. A refresh (:mod:`constructs_lib.catalog.refresh`) makes newer ones, and
+:func:`use_tables` points the library at them.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-_DATA = Path(__file__).resolve().parent / "data"
+from constructs_lib.errors import ArgumentError
+from constructs_lib.validation import complaint, instance_of
+
+SHIPPED = Path(__file__).resolve().parent / "data"
+"""The folder of the tables that come with the library."""
+
+REFRESHED: Mapping[str, tuple[str, ...]] = {
+    "instance_types.csv": (
+        "type",
+        "kind",
+        "model",
+        "count",
+        "fraction",
+        "memory_mib",
+        "architecture",
+        "driver",
+        "video_encoder",
+        "instance_store_gb",
+        "efa_interfaces",
+        "vcpus",
+        "host_memory_mib",
+        "network_cards",
+        "spot",
+        "on_demand",
+        "capacity_block",
+        "hibernation",
+        "placement",
+        "bare_metal",
+        "status",
+        "retired_on",
+        "successor",
+    ),
+    "cpu_types.csv": ("type", "vcpus", "memory_mib", "architecture", "processor"),
+    "cpu_families.csv": ("family",),
+    "offerings.csv": ("family", "sizes", "regions"),
+    "regions.csv": ("region", "asked_on"),
+    "prices.csv": ("type", "region", "usd_per_hour", "date", "estimated"),
+    "images.csv": ("parameter", "region", "image_id", "asked_on"),
+}
+"""The tables that a refresh makes, and their columns. The others are written by hand and come with the library."""
+
+
+class _Choice:
+    """Which tables are in use in this process."""
+
+    folder = SHIPPED
+    read_from: Path | None = None
 
 
 def read(name: str) -> list[dict[str, str]]:
-    """Return the rows of a table; every value is text as it stands in the file."""
+    """Return the rows of a table that is in use; every value is text as it stands in the file."""
+    if name not in REFRESHED:
+        return read_from(SHIPPED, name)
+    _Choice.read_from = _Choice.folder
+    return read_from(_Choice.folder, name)
+
+
+def read_from(folder: Path, name: str) -> list[dict[str, str]]:
+    """Return the rows of a table in a folder."""
+    return rows_of((folder / name).read_text(encoding="utf-8").splitlines())
+
+
+def rows_of(lines: Iterable[str]) -> list[dict[str, str]]:
+    """Return the rows of a table from its lines."""
     import csv  # the tables are read at the first question, not at import
 
-    lines = (_DATA / name).read_text(encoding="utf-8").splitlines()
     return list(csv.DictReader(line for line in lines if not line.startswith("#")))
+
+
+def use_tables(folder: str | Path) -> None:
+    """Take what a refresh has written in place of the tables that come with the library, for the rest of the process.
+
+    Call it at the top of the app, before anything else of the library is made. Keep the folder in the app's repository:
+    then everybody synthesizes from the same tables, and what a refresh has changed is seen in review.
+
+    Args:
+        folder: that ``accel-fleet catalog refresh`` has written.
+
+    Raises:
+        ArgumentError: the folder lacks a table or a column, or the library has answered from other tables before.
+    """
+    where = "use_tables"
+    cure = "run 'accel-fleet catalog refresh --output FOLDER' with this version of the library"
+    instance_of(where, "folder", folder, (str, Path), cure=cure)
+    chosen = Path(folder).resolve()
+    for name, columns in REFRESHED.items():
+        file = chosen / name
+        rows = read_from(chosen, name) if file.is_file() else []
+        missing = [column for column in columns if rows and column not in rows[0]]
+        if missing or not rows:
+            rule = f"hold {name} with {'the columns ' + ', '.join(missing) if missing else 'rows'}"
+            raise ArgumentError(complaint(where, "folder", rule, str(folder), cure))
+    if _Choice.read_from not in (None, chosen):
+        rule = "be chosen before the library is asked for the first fact"
+        raise ArgumentError(complaint(where, "folder", rule, str(folder), "call it at the top of the app"))
+    _Choice.folder = chosen

@@ -10,8 +10,10 @@ import pytest
 from constructs_lib.catalog import (
     ARCHITECTURES,
     DRIVERS,
+    PLACEMENTS,
     STATUSES,
     AcceleratedType,
+    NetworkCard,
     application_clocks,
     known_kinds,
     known_types,
@@ -94,7 +96,7 @@ def test_case_64_an_unknown_future_family_is_an_error_that_says_how_to_go_on() -
     message = str(caught.value)
     assert message.startswith("Stack/Fleet: instance_types must be an accelerated instance type")
     assert "got 'g9.xlarge'" in message
-    assert "catalog (October 2026)" in message
+    assert "catalog (2026-10-27)" in message
     assert "AcceleratedType(" in message
 
 
@@ -165,6 +167,29 @@ def test_a_type_knows_whether_it_is_offered_for_video(name: str, offered: bool) 
         ({"usd_per_hour": 0}, "usd_per_hour"),
         ({"usd_per_hour": float("nan")}, "usd_per_hour"),
         ({"usd_per_hour": "0.80"}, "usd_per_hour"),
+        ({"memory_mib": 0}, "memory_mib"),
+        ({"memory_mib": 1024.0}, "memory_mib"),
+        ({"network_cards": []}, "network_cards"),
+        ({"network_cards": [4]}, "network_cards"),
+        ({"network_cards": NetworkCard(interfaces=4, efa=True)}, "network_cards"),
+        ({"network_cards": [NetworkCard(interfaces=4, efa=True)] * 2, "efa_interfaces": 1}, "efa_interfaces"),
+        ({"network_cards": [NetworkCard(interfaces=4, efa=False)], "efa_interfaces": 1}, "efa_interfaces"),
+        ({"spot": "yes"}, "spot"),
+        ({"on_demand": 1}, "on_demand"),
+        ({"capacity_block": "no"}, "capacity_block"),
+        ({"hibernation": 0}, "hibernation"),
+        ({"bare_metal": "metal"}, "bare_metal"),
+        ({"placement": "cluster"}, "placement"),
+        ({"placement": ["rack"]}, "placement"),
+        ({"regions": "eu-west-1"}, "regions"),
+        ({"regions": [""]}, "regions"),
+        ({"regions": [5]}, "regions"),
+        ({"retired_on": "2026-01-01"}, "retired_on"),
+        ({"retired_on": "soon", "status": "retired"}, "retired_on"),
+        ({"retired_on": "2026-13-01", "status": "retired"}, "retired_on"),
+        ({"successor": "g10"}, "successor"),
+        ({"successor": "g9.xlarge"}, "successor"),
+        ({"successor": ""}, "successor"),
     ],
 )
 def test_stated_facts_are_checked(change: dict[str, Any], parameter: str) -> None:
@@ -186,6 +211,7 @@ def test_the_table_uses_every_word_of_the_vocabulary_and_no_other() -> None:
     assert {each.status for each in types} == set(STATUSES)
     assert {each.driver for each in types if each.kind == "nvidia"} == set(DRIVERS)
     assert {each.driver for each in types if each.kind != "nvidia"} == {None}
+    assert {strategy for each in types for strategy in each.placement or ()} == set(PLACEMENTS)
 
 
 @pytest.mark.parametrize("table", ["instance_types.csv", "cpu_families.csv"])
@@ -221,7 +247,7 @@ def test_instance_store_and_network_of_a_type(name: str, store: int, efa: int | 
         ("g6.xlarge", 4, 0.8048),
         ("p5.48xlarge", 192, 55.04),
         ("trn2.48xlarge", 192, None),
-        ("p6e-gb200.36xlarge", None, None),
+        ("p6e-gb200.36xlarge", 144, None),
     ],
 )
 def test_cores_and_list_price_of_a_type(name: str, vcpus: int | None, price: float | None) -> None:
@@ -232,10 +258,52 @@ def test_cores_and_list_price_of_a_type(name: str, vcpus: int | None, price: flo
 def test_what_nobody_stated_is_not_known() -> None:
     stated = AcceleratedType(**FACTS)
     assert (stated.vcpus, stated.usd_per_hour) == (None, None)
+    assert (stated.memory_mib, stated.network_cards, stated.placement, stated.regions) == (None, None, None, None)
+    assert (stated.spot, stated.on_demand, stated.capacity_block) == (None, None, None)
+    assert (stated.hibernation, stated.bare_metal, stated.retired_on, stated.successor) == (None, None, None, None)
+
+
+def test_case_64_all_facts_of_a_future_type_can_be_stated() -> None:
+    card = NetworkCard(interfaces=4, efa=True)
+    stated = AcceleratedType(
+        **FACTS,
+        memory_mib=65_536,
+        network_cards=[card, card],
+        efa_interfaces=2,
+        spot=True,
+        on_demand=False,
+        capacity_block=True,
+        hibernation=False,
+        placement=["cluster"],
+        regions=[],
+        bare_metal=False,
+        successor="g10.xlarge",
+    )
+    assert (stated.network_cards, stated.placement, stated.regions) == ((card, card), ("cluster",), ())
+    assert hash(stated) == hash(AcceleratedType(**{name: getattr(stated, name) for name in FACTS}, **_others(stated)))
+
+
+def _others(stated: AcceleratedType) -> dict[str, Any]:
+    return {name: value for name, value in vars(stated).items() if name not in FACTS}
+
+
+def test_facts_about_efa_that_fit_together_are_taken() -> None:
+    cards = [NetworkCard(interfaces=4, efa=efa) for efa in (False, True, True)]
+    assert AcceleratedType(**FACTS, network_cards=cards, efa_interfaces=2).efa_interfaces == 2
+    assert AcceleratedType(**FACTS, network_cards=cards[:1], efa_interfaces=0).efa_interfaces == 0
+    assert AcceleratedType(**FACTS, network_cards=cards).efa_interfaces is None
+
+
+@pytest.mark.parametrize(
+    ("interfaces", "efa", "parameter"), [(0, True, "interfaces"), ("4", True, "interfaces"), (4, "yes", "efa")]
+)
+def test_facts_about_a_network_card_are_checked(interfaces: Any, efa: Any, parameter: str) -> None:
+    with pytest.raises(ArgumentError, match=f"^NetworkCard: {parameter} must "):
+        NetworkCard(interfaces=interfaces, efa=efa)
 
 
 def test_the_prices_say_where_and_when_they_were_read() -> None:
-    text = (files("constructs_lib.catalog") / "data" / "instance_types.csv").read_text(encoding="utf-8")
+    text = (files("constructs_lib.catalog") / "data" / "prices.csv").read_text(encoding="utf-8")
     head = "".join(line for line in text.splitlines(keepends=True) if line.startswith("#"))
     assert "us-east-1 on 2026-07-20" in head
     assert "karpenter-provider-aws" in head
