@@ -1,0 +1,199 @@
+"""What a recommendation says: choices, what could not be ranked, what does not fit, and advice."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from constructs_lib.rightsizing.workload import Workload
+
+CONFIDENCES = ("high", "medium", "low")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figure:
+    """The throughput of one instance, and where it comes from.
+
+    Attributes:
+        value: of the instance, in ``unit``.
+        unit: as the workload counts.
+        source: whom it is attributed to.
+        date: month of the measurement.
+        conditions: what was measured, in words.
+        concurrency: requests at the same time on the instance. None: not known.
+        first_token_ms: median time to the first token. None: not known.
+        per_token_ms: median time between two tokens. None: not known.
+        latency_ms: median time of a whole answer. None: not known.
+    """
+
+    value: float
+    unit: str
+    source: str
+    date: str
+    conditions: str
+    concurrency: float | None = None
+    first_token_ms: float | None = None
+    per_token_ms: float | None = None
+    latency_ms: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """An instance type that the workload fits on.
+
+    Attributes:
+        instance_type: for example ``g6.xlarge``.
+        kind: of its accelerators as in the catalog, ``cpu`` for none.
+        accelerator: their model, None for none.
+        accelerators: of an instance, 0 for none.
+        fraction: share of an accelerator that the type has, None for whole ones.
+        architecture: of the CPU.
+        processor: of a CPU type, for example ``Intel with AMX`` or ``AWS Graviton``. None for accelerated types.
+        status: ``current`` or ``previous``.
+        accelerators_per_replica: fewest that hold one model server, job, session or stream; 0 on a CPU type.
+        replicas_per_instance: most that the memory of an instance holds; 0 where one takes several instances, None
+            where the need is not known.
+        instances_per_replica: 1, or how many instances one replica is spread over.
+        memory_needed_mib: on each accelerator (on a CPU type: of the host), for the requests at the same time that
+            the figure was measured with. None: not known.
+        memory_there_mib: on each accelerator.
+        throughput: measured, of one instance; of all that one replica is spread over, where that is several. None:
+            nobody measured it.
+        instances: for the workload's rate; None without a rate or without a figure.
+        region: that the price is of.
+        usd_per_hour: list price of one instance, On-Demand, Linux. None: not known.
+        price_date: of the price list. None: no price.
+        price_estimated: whether the price is an estimate from that of another region.
+        usd_per_unit: USD for ``unit_of_work``, at the workload's rate, or without one at full load. None: not known.
+        unit_of_work: what ``usd_per_unit`` pays, for example ``1M tokens``.
+        watts_per_unit: draw of the accelerators at their limit for one unit of throughput at full load, W. None: no
+            public figure, as for CPUs and Neuron devices.
+        confidence: ``high`` (measured on EC2 with these accelerators), ``medium`` (elsewhere with the same ones, with
+            requests half or twice as long, or added up from replicas) or ``low`` (another model of nearly the same
+            size, or requests of unknown length). None: no figure.
+        why_unranked: why it is not among the ranked ones. None: it is.
+    """
+
+    instance_type: str
+    kind: str
+    accelerator: str | None
+    accelerators: int
+    fraction: float | None
+    architecture: str
+    processor: str | None
+    status: str
+    accelerators_per_replica: int
+    replicas_per_instance: int | None
+    instances_per_replica: int
+    memory_needed_mib: float | None
+    memory_there_mib: int
+    throughput: Figure | None
+    instances: int | None
+    region: str
+    usd_per_hour: float | None
+    price_date: str | None
+    price_estimated: bool
+    usd_per_unit: float | None
+    unit_of_work: str
+    watts_per_unit: float | None
+    confidence: str | None
+    why_unranked: str | None = None
+
+    @property
+    def family(self) -> str:
+        """The part before the dot: ``g6`` for ``g6.xlarge``."""
+        return self.instance_type.partition(".")[0]
+
+    @property
+    def usd_per_hour_in_all(self) -> float | None:
+        """Of all instances for the rate, or without one of as many as one replica takes. None: not known."""
+        if self.usd_per_hour is None:
+            return None
+        return self.usd_per_hour * (self.instances_per_replica if self.instances is None else self.instances)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hint:
+    """Something that would be better, or that is worth knowing.
+
+    Attributes:
+        kind: for programs: ``cpu-is-enough``, ``fraction-is-enough``, ``neuron-is-cheaper``, ``neuron-is-measured``,
+            ``quantise`` (is cheaper), ``quantise-to-fit`` (on a smaller type), ``adapters``, ``batching``,
+            ``several-instances``, ``previous-generation``, ``not-measured`` or ``nothing-fits``.
+        text: for people.
+        instance_type: that it is about. None: about none in particular.
+        usd_per_unit: of that type, as in ``Choice``. None: not known.
+    """
+
+    kind: str
+    text: str
+    instance_type: str | None = None
+    usd_per_unit: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Refusal:
+    """Types that will not do, and why.
+
+    Attributes:
+        reason: for people.
+        instance_types: in alphabetical order.
+    """
+
+    reason: str
+    instance_types: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recommendation:
+    """The answer of :func:`~constructs_lib.rightsizing.recommend`.
+
+    Attributes:
+        workload: that was asked about.
+        region: that prices and offerings are of.
+        choices: that fit, are measured and keep the goals, by USD per unit of work.
+        unmeasured: that fit, but cannot be ranked: nobody measured them, or their price is not known. By price of an
+            hour, which says nothing about how much they do in it.
+        hints: what would be better, or is worth knowing.
+        refused: what will not do, and why.
+    """
+
+    workload: Workload
+    region: str
+    choices: tuple[Choice, ...]
+    unmeasured: tuple[Choice, ...]
+    hints: tuple[Hint, ...]
+    refused: tuple[Refusal, ...]
+
+    @property
+    def advice(self) -> tuple[str, ...]:
+        """The hints in words."""
+        return tuple(hint.text for hint in self.hints)
+
+    @property
+    def best(self) -> Choice | None:
+        """The first choice, or None where nothing could be ranked."""
+        return self.choices[0] if self.choices else None
+
+    @property
+    def accelerated(self) -> tuple[Choice, ...]:
+        """The ranked choices that have an accelerator, which is what a fleet can be made of."""
+        return tuple(choice for choice in self.choices if choice.kind != "cpu")
+
+    def document(self) -> dict[str, Any]:
+        """All of it as plain data, in a fixed order."""
+        return {
+            "workload": self.workload.document(),
+            "region": self.region,
+            "choices": [asdict(choice) for choice in self.choices],
+            "unmeasured": [asdict(choice) for choice in self.unmeasured],
+            "hints": [asdict(hint) for hint in self.hints],
+            "refused": [
+                {"reason": refusal.reason, "instance_types": list(refusal.instance_types)} for refusal in self.refused
+            ],
+        }
+
+    def to_json(self) -> str:
+        """The document as JSON."""
+        return json.dumps(self.document(), indent=2)
