@@ -9,17 +9,34 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from constructs_lib.catalog import AcceleratedType
-    from constructs_lib.errors import ArgumentError, FleetError, UnknownInstanceTypeError, UnsupportedInstanceTypeError
+    from constructs_lib.catalog import (
+        AcceleratedType,
+        NetworkCard,
+    )
+    from constructs_lib.errors import (
+        ArgumentError,
+        FleetError,
+        UnknownInstanceTypeError,
+        UnsupportedInstanceTypeError,
+    )
     from constructs_lib.fleet import (
         AcceleratedFleet,
         Drain,
+        FleetEndpoints,
         FleetImage,
+        FleetNetwork,
         FleetStorage,
+        FlexibleTypes,
+        LustreMount,
         MachineSetup,
+        OnDemandAllocation,
         OperatingSystem,
         OrphanSweep,
+        Placement,
+        PoolState,
         Purchase,
+        SpotAllocation,
+        WarmPool,
     )
     from constructs_lib.release import (
         AtMinimum,
@@ -31,8 +48,23 @@ if TYPE_CHECKING:
         KeepWarm,
         StackExpiry,
     )
-    from constructs_lib.scaling import Demand, FleetSchedule, Hours, QueueDemand, WakeUp, Weekday
-    from constructs_lib.telemetry import FleetLogs, Telemetry
+    from constructs_lib.rightsizing import (
+        ModelShape,
+        Workload,
+        recommend,
+    )
+    from constructs_lib.scaling import (
+        Demand,
+        FleetSchedule,
+        Hours,
+        QueueDemand,
+        WakeUp,
+        Weekday,
+    )
+    from constructs_lib.telemetry import (
+        FleetLogs,
+        Telemetry,
+    )
 
 __all__ = [
     "AcceleratedFleet",
@@ -43,42 +75,72 @@ __all__ = [
     "Demand",
     "Drain",
     "ExpiryStart",
+    "FleetEndpoints",
     "FleetError",
     "FleetImage",
     "FleetLogs",
+    "FleetNetwork",
     "FleetSchedule",
     "FleetStorage",
+    "FlexibleTypes",
     "Hours",
     "IdlePolicy",
     "IdleRelease",
     "IdleSignal",
     "KeepWarm",
+    "LustreMount",
     "MachineSetup",
+    "ModelShape",
+    "NetworkCard",
+    "OnDemandAllocation",
     "OperatingSystem",
     "OrphanSweep",
+    "Placement",
+    "PoolState",
     "Purchase",
     "QueueDemand",
+    "SpotAllocation",
     "StackExpiry",
     "Telemetry",
     "UnknownInstanceTypeError",
     "UnsupportedInstanceTypeError",
     "WakeUp",
+    "WarmPool",
     "Weekday",
+    "Workload",
+    "recommend",
 ]
 
 # Where each public name comes from; a test compares this with the imports above, which type checkers read.
 _ROOMS = {
-    "catalog": ("AcceleratedType",),
-    "errors": ("ArgumentError", "FleetError", "UnknownInstanceTypeError", "UnsupportedInstanceTypeError"),
+    "catalog": (
+        "AcceleratedType",
+        "NetworkCard",
+    ),
+    "errors": (
+        "ArgumentError",
+        "FleetError",
+        "UnknownInstanceTypeError",
+        "UnsupportedInstanceTypeError",
+    ),
     "fleet": (
         "AcceleratedFleet",
         "Drain",
+        "FleetEndpoints",
         "FleetImage",
+        "FleetNetwork",
         "FleetStorage",
+        "FlexibleTypes",
+        "LustreMount",
         "MachineSetup",
+        "OnDemandAllocation",
         "OperatingSystem",
         "OrphanSweep",
+        "Placement",
+        "PoolState",
         "Purchase",
+        "SpotAllocation",
+        "WarmPool",
     ),
     "release": (
         "AtMinimum",
@@ -90,8 +152,23 @@ _ROOMS = {
         "KeepWarm",
         "StackExpiry",
     ),
-    "scaling": ("Demand", "FleetSchedule", "Hours", "QueueDemand", "WakeUp", "Weekday"),
-    "telemetry": ("FleetLogs", "Telemetry"),
+    "rightsizing": (
+        "ModelShape",
+        "Workload",
+        "recommend",
+    ),
+    "scaling": (
+        "Demand",
+        "FleetSchedule",
+        "Hours",
+        "QueueDemand",
+        "WakeUp",
+        "Weekday",
+    ),
+    "telemetry": (
+        "FleetLogs",
+        "Telemetry",
+    ),
 }
 
 

@@ -22,18 +22,25 @@ from constructs_lib.fleet.boot import check_user_data_size
 from constructs_lib.fleet.drain import HOOK_NAME, Drain
 from constructs_lib.fleet.encryption import open_volume_key
 from constructs_lib.fleet.fleet_tag import fleet_tag_value
+from constructs_lib.fleet.flexible_types import FlexibleTypes
 from constructs_lib.fleet.group import auto_scaling_group
 from constructs_lib.fleet.image import FleetImage
 from constructs_lib.fleet.instance_role import instance_role
 from constructs_lib.fleet.instance_software import InstanceSoftware
 from constructs_lib.fleet.instance_types import InstanceTypes
 from constructs_lib.fleet.launch_template import launch_template
+from constructs_lib.fleet.lustre_access import reach_lustre
 from constructs_lib.fleet.machine_setup import MachineSetup
 from constructs_lib.fleet.metric_methods import MetricMethods
+from constructs_lib.fleet.network import FleetNetwork
+from constructs_lib.fleet.network_advice import advise_on_network
 from constructs_lib.fleet.purchase import Purchase
+from constructs_lib.fleet.security_group import instances_security_group
 from constructs_lib.fleet.settings import FleetSettings
+from constructs_lib.fleet.sizing import Surroundings, size
 from constructs_lib.fleet.storage import FleetStorage
-from constructs_lib.fleet.subnets import selected_subnets
+from constructs_lib.fleet.subnets import fleet_subnets
+from constructs_lib.fleet.warm_pool import WarmPool
 from constructs_lib.fleet.watch import (
     capacity_shortfall_alarm,
     degraded_alarm,
@@ -52,6 +59,7 @@ from constructs_lib.release import (
     ScaleInProtection,
     doubt_of_node_program,
 )
+from constructs_lib.rightsizing import Workload
 from constructs_lib.scaling import Demand, FleetSchedule, ScheduledCapacity, WakeOnDemand
 from constructs_lib.telemetry import FleetMetrics, Telemetry, billed_metrics, fleet_widgets, names
 from constructs_lib.validation import complaint
@@ -78,12 +86,14 @@ class AcceleratedFleet(MetricMethods, Construct):
         id: str,
         *,
         vpc: ec2.IVpc,
-        instance_types: InstanceTypes,
-        max_capacity: int,
+        instance_types: InstanceTypes | FlexibleTypes | None = None,
+        workload: Workload | None = None,
+        max_capacity: int | None = None,
         min_capacity: int | None = None,
         vpc_subnets: ec2.SubnetSelection | None = None,
         image: FleetImage | None = None,
         purchase: Purchase | None = None,
+        warm_pool: WarmPool | None = None,
         demand: Demand | None = None,
         idle: IdlePolicy | None = None,
         drain: Drain | None = None,
@@ -91,6 +101,7 @@ class AcceleratedFleet(MetricMethods, Construct):
         telemetry: Telemetry | None = None,
         storage: FleetStorage | None = None,
         machine: MachineSetup | None = None,
+        network: FleetNetwork | None = None,
         notifications: sns.ITopic | None = None,
         role: iam.IRole | None = None,
         security_group: ec2.ISecurityGroup | None = None,
@@ -101,26 +112,36 @@ class AcceleratedFleet(MetricMethods, Construct):
         Args:
             vpc: where the instances run.
             instance_types: names, ``ec2.InstanceType`` or ``AcceleratedType`` (for a type newer than the catalogue), in
-                order of preference. They share accelerator kind, CPU architecture and driver.
-            max_capacity: most instances at a time, at least 1.
+                order of preference; or ``FlexibleTypes``, all that have so much. They share accelerator kind, CPU
+                architecture and driver. Default: chosen for the ``workload``.
+            workload: what the fleet is for. Of the types that it fits on and that somebody measured, the one with the
+                cheapest unit of work and up to three that do about as much are chosen, by the tables of this package;
+                the template's metadata say by which figures. With ``instance_types`` it is checked that it fits on
+                them. Default: not known, ``instance_types`` say what is needed.
+            max_capacity: most instances at a time, at least 1. Default: what the workload's rate takes.
             min_capacity: instances kept even when idle. Default: none, the fleet rests at zero.
             vpc_subnets: Default: the VPC's private subnets, else its isolated, else its public ones.
             image: Default: the Deep Learning base image on Amazon Linux 2023 for the types' accelerators and
                 architecture. AWS has one for NVIDIA GPUs and for Trainium and Inferentia 2; others need one given.
-            purchase: Default: On-Demand.
+            purchase: how the instances are bought. Default: On-Demand.
+            warm_pool: instances that are booted ahead and wait. Default: none.
             demand: what starts instances. Default: nothing does, except whoever sets the group's desired capacity.
-            idle: when an instance is idle. Default: ``IdlePolicy()``, 15 minutes below 5 % on every accelerator.
+            idle: when an instance is idle. Default: ``IdlePolicy()``, 15 minutes below 5 % on every accelerator; for a
+                ``workload`` whose model takes long to load with a warm-up of twice the time that it should take.
             drain: how work on an instance is brought to its end before the instance goes. Default: ``Drain()``, which
                 waits for it for up to 5 minutes.
             schedule: when the fleet is open, and when it is woken ahead of need. Default: always open.
             telemetry: what is measured. Default: what the fleet's types support, per accelerator, instance and group.
-            storage: the root volume, and what becomes of instance-store disks. Default: gp3 of the image's size, and
-                the disks as the image leaves them.
+            storage: the root volume, what becomes of instance-store disks, and FSx for Lustre file systems to mount.
+                Default: gp3 of the image's size, and the disks as the image leaves them.
             machine: settings of the machine that are made at each boot. Default: as the image has them.
+            network: network interfaces, and where the instances stand in relation to each other. Default: one ordinary
+                interface, wherever AWS has room.
             notifications: topic for all alarms and failed launches. Default: a new one without subscribers.
             role: of the instances, gets the permissions that the agent needs. Default: a new one with these alone.
             security_group: Default: a new one without inbound rules; outbound is open.
-            user_data: script that starts the workload, run after the agent. Default: nothing is started.
+            user_data: script that starts the workload, run after the agent; with a ``warm_pool``, when the instance
+                enters service. Default: nothing is started.
             encryption_key: for the volumes. Default: the account's default key for EBS.
 
         Raises:
@@ -136,23 +157,34 @@ class AcceleratedFleet(MetricMethods, Construct):
             user_data=user_data,
             encryption_key=encryption_key,
         )
-        settings = FleetSettings.check(
+        sizing = size(
             self.node.path,
+            workload=workload,
             instance_types=instance_types,
             max_capacity=max_capacity,
+            idle=idle,
+            surroundings=Surroundings(region=Stack.of(self).region, purchase=purchase, network=network, image=image),
+        )
+        settings = FleetSettings.check(
+            self.node.path,
+            instance_types=sizing.instance_types,
+            max_capacity=sizing.max_capacity,
             min_capacity=min_capacity,
             vpc_subnets=vpc_subnets,
             image=image,
             purchase=purchase,
             demand=demand,
-            idle=idle,
+            idle=sizing.idle,
             drain=drain,
             schedule=schedule,
             telemetry=telemetry,
             storage=storage,
             machine=machine,
+            network=network,
+            warm_pool=warm_pool,
         )
-        subnets = selected_subnets(self.node.path, vpc, vpc_subnets)
+        where_to, subnets = fleet_subnets(self.node.path, vpc, vpc_subnets, settings)
+        settings.purchase.check_zones(self.node.path, subnets)
         self._settings = settings
         if settings.demand is not None:
             settings.demand.claim(self.node.path)
@@ -161,11 +193,13 @@ class AcceleratedFleet(MetricMethods, Construct):
         self._alarm_action = SnsAction(self._notifications)
         self._software = InstanceSoftware(self, settings)
         self._role = instance_role(self, "Role", role, own=self._software.statements())
-        self._security_group = self._build_security_group(vpc, security_group)
+        self._security_group = instances_security_group(
+            self, "SecurityGroup", security_group, vpc=vpc, efa=settings.network.uses_efa
+        )
         self._workload = user_data
         self._user_data = self._software.user_data(user_data)
         self._launch_template = self._build_launch_template(encryption_key)
-        self._group = self._build_group(vpc, vpc_subnets)
+        self._group = self._build_group(vpc, where_to)
         self._metrics = FleetMetrics.of_fleet(self._group.auto_scaling_group_name, settings.types, settings.telemetry)
         self._release = self._build_release()
         self._wake = self._build_wake()
@@ -177,9 +211,27 @@ class AcceleratedFleet(MetricMethods, Construct):
             fleet_tag_value=self._tag_value,
             network=subnets.internet_connectivity_established,
         )
+        self._build_warm_pool()
         self._schedule = self._build_schedule()
         self.node.default_child = self._group.node.default_child
+        reach_lustre(
+            self,
+            settings.storage.lustre or (),
+            security_group=self._security_group,
+            group=self._group,
+            vpc=vpc,
+            subnets=subnets,
+        )
         advise(self, settings, vpc=vpc, subnets=subnets)
+        sizing.advise(self, self._group)
+        advise_on_network(
+            self,
+            settings,
+            vpc=vpc,
+            subnets=subnets,
+            launch_template=self._launch_template,
+            zone_chosen=where_to is not vpc_subnets,
+        )
         advise_on_overrides(self, self._launch_template)
 
     # --- parts -----------------------------------------------------------------------------------------------------
@@ -254,6 +306,8 @@ class AcceleratedFleet(MetricMethods, Construct):
     def add_user_data(self, *commands: str) -> None:
         """Append shell commands to what an instance does at boot, after the agent and the given ``user_data``.
 
+        With a warm pool they run in it and prepare the instance, before its workload is ever started.
+
         Raises:
             ArgumentError: everything together is longer than EC2 takes.
         """
@@ -326,17 +380,12 @@ class AcceleratedFleet(MetricMethods, Construct):
 
     # --- construction ----------------------------------------------------------------------------------------------
 
-    def _build_security_group(self, vpc: ec2.IVpc, given: ec2.ISecurityGroup | None) -> ec2.ISecurityGroup:
-        if given is not None:
-            return given
-        return ec2.SecurityGroup(self, "SecurityGroup", vpc=vpc, description="Instances of an accelerated fleet")
-
     def _build_launch_template(self, encryption_key: kms.IKey | None) -> ec2.LaunchTemplate:
         settings = self._settings
         first = settings.types[0]
         if encryption_key is not None:
             open_volume_key(self, encryption_key, spot=settings.purchase.uses_spot)
-        return launch_template(
+        template = launch_template(
             self,
             "LaunchTemplate",
             instance_type=None if settings.is_mixed else first.name,
@@ -346,12 +395,19 @@ class AcceleratedFleet(MetricMethods, Construct):
             encryption_key=encryption_key,
             role=self._role,
             security_group=self._security_group,
+            interfaces=settings.interfaces,
             user_data=self._user_data,
             fleet_tag_value=self._tag_value,
         )
+        resource = template.node.default_child
+        assert isinstance(resource, ec2.CfnLaunchTemplate)
+        pool = {} if settings.warm_pool is None else settings.warm_pool.launch_data()
+        for name, value in {**settings.purchase.launch_data(), **pool}.items():
+            resource.add_property_override(f"LaunchTemplateData.{name}", value)
+        return template
 
     def _build_group(self, vpc: ec2.IVpc, vpc_subnets: ec2.SubnetSelection | None) -> autoscaling.AutoScalingGroup:
-        return auto_scaling_group(
+        group = auto_scaling_group(
             self,
             "AutoScalingGroup",
             self._settings,
@@ -360,6 +416,20 @@ class AcceleratedFleet(MetricMethods, Construct):
             launch_template=self._launch_template,
             fleet_tag_value=self._tag_value,
         )
+        resource = group.node.default_child
+        assert isinstance(resource, autoscaling.CfnAutoScalingGroup)
+        placement_group = self._settings.placement.group_name(self, "PlacementGroup")
+        if placement_group is not None:
+            resource.placement_group = placement_group
+        return group
+
+    def _build_warm_pool(self) -> None:
+        if self._settings.warm_pool is None:
+            return
+        pool = self._settings.warm_pool.build(self._group)
+        # The clean-up goes first when the stack is deleted: it ends a pool at once, while CloudFormation would wait for
+        # the termination hook of each instance that is switched off and cannot answer it.
+        self._cleanup.resource.node.add_dependency(pool)
 
     def _build_release(self) -> ReleaseLoop:
         claim(self._group.node, RELEASED_BY, self.node.path)
@@ -380,6 +450,7 @@ class AcceleratedFleet(MetricMethods, Construct):
             types=self._settings.types,
             maintenance=None if self._settings.schedule is None else self._settings.schedule.maintenance,
             drain_hook=HOOK_NAME,
+            leave_from=self._settings.purchase.leave_from(self._settings.drain.hook_heartbeat_seconds),
         )
         return ReleaseLoop(self, "Release", settings, alarm_action=self._alarm_action)
 

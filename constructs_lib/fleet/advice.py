@@ -8,17 +8,13 @@ from aws_cdk import aws_ec2 as ec2
 from constructs import Construct, IConstruct
 
 from constructs_lib.fleet.settings import FleetSettings
+from constructs_lib.fleet.subnets import zones_of
 from constructs_lib.telemetry import names
 
 NO_WAY_UP = "@cdk-accelerated-fleet/fleet:NoWayUp"
-SINGLE_SPOT_POOL = "@cdk-accelerated-fleet/fleet:SingleSpotPool"
 TRANSFERS_ONLY = "@cdk-accelerated-fleet/fleet:TransfersOnly"
-ISOLATED_SUBNETS = "@cdk-accelerated-fleet/fleet:IsolatedSubnets"
+PREVIOUS_GENERATION = "@cdk-accelerated-fleet/fleet:PreviousGeneration"
 TERMINATION_PROTECTION = "@cdk-accelerated-fleet/fleet:TerminationProtection"
-
-# What an instance without a way to the internet must reach: metrics, tags, its agent configuration, sessions, the node
-# program.
-_ENDPOINTS = ("monitoring", "ec2", "ssm", "ssmmessages", "s3 (gateway)")
 
 
 def advise(scope: Construct, settings: FleetSettings, *, vpc: ec2.IVpc, subnets: ec2.SelectedSubnets) -> None:
@@ -32,26 +28,20 @@ def advise(scope: Construct, settings: FleetSettings, *, vpc: ec2.IVpc, subnets:
         )
     for id, text in ({} if settings.demand is None else settings.demand.warnings()).items():
         annotations.add_warning_v2(id, text)
-    if settings.purchase.uses_spot and len(settings.types) == 1 and len(set(subnets.availability_zones)) < 2:
-        annotations.add_warning_v2(
-            SINGLE_SPOT_POOL,
-            f"all Spot capacity comes from one pool ({settings.types[0].name} in one zone), which AWS can take back at "
-            "once: add instance types, zones, or on_demand_base",
-        )
+    pool = {} if settings.warm_pool is None else settings.warm_pool.warnings()
+    for id, text in {**settings.purchase.warnings(settings.types, zones_of(subnets)), **pool}.items():
+        annotations.add_warning_v2(id, text)
     if settings.kind.idle_below is not None:
         annotations.add_warning_v2(
             TRANSFERS_ONLY,
             f"what a {settings.kind.title} computes without moving data over its bus or memory ports cannot be seen: "
             "such work looks idle; let it hold a busy mark (docs/on-the-machine.md), and acknowledge this warning then",
         )
-    isolated = {subnet.subnet_id for subnet in vpc.isolated_subnets}
-    if isolated & set(subnets.subnet_ids):
-        endpoints = [*_ENDPOINTS, *(["logs"] if settings.telemetry.logs is not None else [])]
+    previous = [each for each in settings.types if each.status == "previous"]
+    if previous:
+        named = ", ".join(f"{each.name} (use {each.successor or 'a current type'} instead)" for each in previous)
         annotations.add_warning_v2(
-            ISOLATED_SUBNETS,
-            "subnets without a route to the internet need VPC endpoints, else the agent is silent and no instance is "
-            f"ever released: {', '.join(endpoints)}, and those of the services that the workload calls, sqs among "
-            "them; or choose others with vpc_subnets. Acknowledge this warning once the endpoints are there",
+            PREVIOUS_GENERATION, f"AWS lists as previous generation, and may withdraw as it did others before: {named}"
         )
 
 
@@ -89,4 +79,5 @@ class _NothingOutlivesTheGroup:
 
 
 def _wakes_by_the_clock(settings: FleetSettings) -> bool:
-    return settings.schedule is not None and bool(settings.schedule.wake_ups)
+    scheduled = settings.schedule is not None and bool(settings.schedule.wake_ups)
+    return scheduled or settings.purchase.starts_instances

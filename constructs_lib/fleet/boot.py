@@ -22,6 +22,8 @@ _CONFIG_DIRECTORY = names.SETTINGS_FILE.rpartition("/")[0]
 _FALLBACK_CONFIG = f"{_CONFIG_DIRECTORY}/agent-fallback.json"
 _DRIVER_ENVIRONMENT = f"{_CONFIG_DIRECTORY}/driver.env"
 _WORKLOAD = f"{_CONFIG_DIRECTORY}/workload"
+_WARM_SCRIPT = f"{_CONFIG_DIRECTORY}/warm-boot.sh"
+_WARM_UNIT = "/etc/systemd/system/accelerated-warm.service"
 _USUAL_FALLBACK = _NODE / "units" / "agent-fallback.json"
 _END_OF_FILE = "FLEET_END_OF_FILE"
 _DRIVER_TIMEOUT_SECONDS = 300
@@ -40,6 +42,7 @@ def boot_user_data(
     log_group_name: str | None,
     asset_region: str,
     workload: ec2.UserData | None,
+    ready_hook: str | None = None,
 ) -> ec2.UserData:
     """The instances' user data.
 
@@ -58,6 +61,8 @@ def boot_user_data(
         log_group_name: stands for the placeholder in the configurations. None: none of them names a log group.
         asset_region: Region of the assets' bucket, that of the stack.
         workload: the team's own user data.
+        ready_hook: name of the launch hook of a group with a warm pool. The workload is then started when the instance
+            enters service, at each boot. None: there is no pool, and it is started by this script.
 
     Raises:
         ArgumentError: the workload is not a Linux script, or everything together is longer than EC2 takes.
@@ -82,7 +87,10 @@ def boot_user_data(
             cure = "make it with ec2.UserData.for_linux()"
             raise ArgumentError(complaint(where, "user_data", rule, workload.render(), cure))
         later = Lazy.uncached_string(_Rendered(workload))
-        user_data.add_commands(*_file(_WORKLOAD, later), f"chmod +x {_WORKLOAD}", _WORKLOAD)
+        starts = [_WORKLOAD] if ready_hook is None else []
+        user_data.add_commands(*_file(_WORKLOAD, later), f"chmod +x {_WORKLOAD}", *starts)
+    if ready_hook is not None:
+        user_data.add_commands(*_warm_service(ready_hook))
     check_user_data_size(where, user_data, workload)
     return user_data
 
@@ -127,6 +135,32 @@ def _fallback(configuration: str, log_group_name: str) -> list[str]:
         return []
     content = configuration.replace(LOG_GROUP_PLACEHOLDER, log_group_name)
     return [f"AGENT_FALLBACK={_FALLBACK_CONFIG}", *_file(_FALLBACK_CONFIG, content)]
+
+
+def _warm_service(ready_hook: str) -> list[str]:
+    """A service that begins when the whole user data is over, what is added to it later included, at each boot.
+
+    It is wanted by cloud-init's own target, which some images order behind the usual one.
+    """
+    script = _program((_HERE / "warm_boot.sh").read_text(encoding="utf-8"))
+    unit = [
+        "[Unit]",
+        "Description=Prepares this machine in its warm pool, and starts the workload in service",
+        "After=cloud-final.service",
+        "[Service]",
+        # What the workload leaves running in the background is not ended with the script.
+        "Type=oneshot",
+        "RemainAfterExit=yes",
+        f"ExecStart=/bin/bash {_WARM_SCRIPT}",
+        "[Install]",
+        "WantedBy=cloud-init.target",
+    ]
+    name = _WARM_UNIT.rpartition("/")[2]
+    return [
+        *_file(_WARM_SCRIPT, "\n".join([f"READY_HOOK={_word(ready_hook)}", *script])),
+        *_file(_WARM_UNIT, "\n".join(unit)),
+        f"systemctl daemon-reload; systemctl enable {name}; systemctl start --no-block {name}",
+    ]
 
 
 def _word(text: str) -> str:

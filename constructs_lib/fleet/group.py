@@ -50,9 +50,10 @@ def auto_scaling_group(
         launch_template=None if mixed else launch_template,
         mixed_instances_policy=_mixed_policy(launch_template, settings) if mixed else None,
         min_capacity=settings.min_capacity,
-        max_capacity=settings.max_capacity,
+        # One that opens later has its sizes from its own clock: nothing may be tried before.
+        max_capacity=0 if settings.purchase.opens_later else settings.max_capacity,
         new_instances_protected_from_scale_in=True,
-        capacity_rebalance=False,
+        capacity_rebalance=settings.purchase.rebalances,
         default_instance_warmup=warm_up,
         health_checks=autoscaling.HealthChecks.ec2(
             grace_period=Duration.seconds(max(settings.idle.warm_up_seconds, _SHORTEST_GRACE_SECONDS))
@@ -62,12 +63,18 @@ def auto_scaling_group(
     Tags.of(group).add(names.FLEET_TAG, fleet_tag_value, apply_to_launched_instances=False)
     resource = group.node.default_child
     assert isinstance(resource, autoscaling.CfnAutoScalingGroup)
-    resource.lifecycle_hook_specification_list = [_drain_hook(settings.drain)]
+    ready = [] if settings.warm_pool is None else [settings.warm_pool.hook()]
+    resource.lifecycle_hook_specification_list = [_drain_hook(settings.drain), *ready]
     # The order of replacements is a setting of the account unless the group has its own. An instance that failed is
     # ended first: a second one beside it would bill, and needs quota and capacity that are scarce for accelerators.
     resource.instance_maintenance_policy = autoscaling.CfnAutoScalingGroup.InstanceMaintenancePolicyProperty(
         min_healthy_percentage=0, max_healthy_percentage=100
     )
+    resource.capacity_reservation_specification = settings.purchase.reservations()
+    for change in settings.purchase.size_changes(
+        max_capacity=settings.max_capacity, drain_seconds=settings.drain.hook_heartbeat_seconds
+    ):
+        change.build(group)
     acknowledge(resource, _ANSWERED)
     resource.add_metadata(
         "AcceleratedFleet",
@@ -92,13 +99,12 @@ def _drain_hook(drain: Drain) -> autoscaling.CfnAutoScalingGroup.LifecycleHookSp
 def _mixed_policy(launch_template: ec2.LaunchTemplate, settings: FleetSettings) -> autoscaling.MixedInstancesPolicy:
     return autoscaling.MixedInstancesPolicy(
         launch_template=launch_template,
-        launch_template_overrides=[
-            autoscaling.LaunchTemplateOverrides(instance_type=ec2.InstanceType(type_.name)) for type_ in settings.types
-        ],
-        instances_distribution=autoscaling.InstancesDistribution(
-            on_demand_allocation_strategy=autoscaling.OnDemandAllocationStrategy.PRIORITIZED,
-            on_demand_base_capacity=settings.purchase.on_demand_base,
-            on_demand_percentage_above_base_capacity=settings.purchase.on_demand_percent,
-            spot_allocation_strategy=autoscaling.SpotAllocationStrategy.PRICE_CAPACITY_OPTIMIZED,
-        ),
+        launch_template_overrides=_overrides(settings),
+        instances_distribution=settings.purchase.distribution(by_attributes=settings.selection is not None),
     )
+
+
+def _overrides(settings: FleetSettings) -> list[autoscaling.LaunchTemplateOverrides]:
+    if settings.selection is not None:
+        return [autoscaling.LaunchTemplateOverrides(instance_requirements=settings.selection.requirements())]
+    return [autoscaling.LaunchTemplateOverrides(instance_type=ec2.InstanceType(each.name)) for each in settings.types]

@@ -55,6 +55,10 @@ class FleetImage(ABC):
             UnsupportedInstanceTypeError: the image has no driver for these types. ``where`` is the construct's path.
         """
 
+    def boots(self, type_: AcceleratedType, kind: AcceleratorKind) -> bool:
+        """Whether the image is known to have the driver of an instance type; taken for granted of an image given."""
+        return True
+
     @staticmethod
     def deep_learning_base(system: OperatingSystem | None = None) -> FleetImage:
         """The AWS Deep Learning base image with driver and tools of the fleet's accelerators, for its CPU architecture.
@@ -111,6 +115,9 @@ class _DeepLearningBase(FleetImage):
     @property
     def root_device(self) -> str:
         return _AMAZON_LINUX_ROOT if self.system is OperatingSystem.AMAZON_LINUX_2023 else _UBUNTU_ROOT
+
+    def boots(self, type_: AcceleratedType, kind: AcceleratorKind) -> bool:
+        return self._objection([type_], kind) is None
 
     def machine_image(self, where: str, types: Sequence[AcceleratedType], kind: AcceleratorKind) -> ec2.IMachineImage:
         objection = self._objection(types, kind)

@@ -14,6 +14,7 @@ from constructs_lib.fleet.fleet_tag import fleet_tag_value
 from constructs_lib.fleet.instance_role import drain_statement
 from constructs_lib.fleet.node_program import NodeProgram, settings_json
 from constructs_lib.fleet.settings import FleetSettings
+from constructs_lib.fleet.warm_pool import READY_HOOK
 from constructs_lib.release import IdleSignal
 from constructs_lib.telemetry import AgentConfiguration, log_statement
 
@@ -55,6 +56,7 @@ class InstanceSoftware:
             log_group_name=self._log_group_name,
             asset_region=Stack.of(self._scope).region,
             workload=workload,
+            ready_hook=None if self._settings.warm_pool is None else READY_HOOK,
         )
         self._scope.node.add_validation(UserDataSize(where, user_data, workload))
         return user_data

@@ -43,21 +43,22 @@ def accelerated_types(where: str, given: InstanceTypes) -> tuple[tuple[Accelerat
 def _facts(where: str, entry: object) -> AcceleratedType:
     match entry:
         case AcceleratedType():
-            return entry
-        case ec2.InstanceType():
-            return _offered(where, entry.to_string())
-        case str():
             return _offered(where, entry)
+        case ec2.InstanceType():
+            return _offered(where, lookup(entry.to_string(), where=where, parameter=_PARAMETER))
+        case str():
+            return _offered(where, lookup(entry, where=where, parameter=_PARAMETER))
     rule = "hold names, ec2.InstanceType or AcceleratedType"
     raise ArgumentError(complaint(where, _PARAMETER, rule, entry, 'write for example "g6.xlarge"'))
 
 
-def _offered(where: str, name: str) -> AcceleratedType:
+def _offered(where: str, facts: AcceleratedType) -> AcceleratedType:
     """The catalogue also remembers types that AWS has withdrawn."""
-    facts = lookup(name, where=where, parameter=_PARAMETER)
     if facts.status == "retired":
-        cure = "choose a current type, for example 'g6.xlarge'"
-        raise UnsupportedInstanceTypeError(complaint(where, _PARAMETER, "still be offered by AWS", name, cure))
+        since = f"it was withdrawn on {facts.retired_on}: " if facts.retired_on else ""
+        successor = repr(facts.successor) if facts.successor else "a current type, for example 'g6.xlarge'"
+        cure = f"{since}choose {successor}"
+        raise UnsupportedInstanceTypeError(complaint(where, _PARAMETER, "still be offered by AWS", facts.name, cure))
     return facts
 
 

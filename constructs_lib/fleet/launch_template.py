@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from aws_cdk import CfnResource, Tags
+from collections.abc import Sequence
+
+from aws_cdk import Tags
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
@@ -10,12 +12,15 @@ from constructs import Construct
 
 from constructs_lib.acknowledgement import acknowledge
 from constructs_lib.errors import ArgumentError
+from constructs_lib.fleet.network import Interface
 from constructs_lib.fleet.storage import FleetStorage
 from constructs_lib.telemetry import names
 from constructs_lib.validation import complaint
 
 # The CDK renders tag specifications for instances and volumes, in that order; ours for interfaces comes behind them.
 _INTERFACE_TAGS = "LaunchTemplateData.TagSpecifications.2"
+_NETWORK_INTERFACES = "LaunchTemplateData.NetworkInterfaces"
+_SECURITY_GROUPS = "LaunchTemplateData.SecurityGroupIds"
 _OUTDATED_MOST_IOPS = 16_000  # the CDK's own template validation knows no more, and can fail the synth
 
 
@@ -30,6 +35,7 @@ def launch_template(
     encryption_key: kms.IKey | None,
     role: iam.IRole,
     security_group: ec2.ISecurityGroup,
+    interfaces: Sequence[Interface],
     user_data: ec2.UserData,
     fleet_tag_value: str,
 ) -> ec2.LaunchTemplate:
@@ -37,6 +43,7 @@ def launch_template(
 
     Shutting an instance down from inside terminates it, its volume goes with it, the metadata service wants a session
     token and answers nobody behind a network hop. Termination protection is never set: it would outlive the group.
+    Without ``interfaces`` an instance has one, as EC2 makes it.
     """
     template = ec2.LaunchTemplate(
         scope,
@@ -60,12 +67,39 @@ def launch_template(
         acknowledge(template, {"CloudFormation-Validate::E3671": reason})
     Tags.of(template).add(names.FLEET_TAG, fleet_tag_value)
     resource = template.node.default_child
-    assert isinstance(resource, CfnResource)
+    assert isinstance(resource, ec2.CfnLaunchTemplate)
     resource.add_property_override(
         _INTERFACE_TAGS,
         {"ResourceType": "network-interface", "Tags": [{"Key": names.FLEET_TAG, "Value": fleet_tag_value}]},
     )
+    if interfaces:
+        _wire(resource, interfaces)
     return template
+
+
+def _wire(resource: ec2.CfnLaunchTemplate, interfaces: Sequence[Interface]) -> None:
+    """Give the instances these network interfaces, and each of them the security groups.
+
+    EC2 refuses security groups beside interfaces. The CDK's own list is moved, not copied: a group that is added to the
+    launch template later comes along, and network rules of the template mean the same groups. A subnet is the Auto
+    Scaling group's to choose, and a public address is not to be had with several interfaces.
+    """
+    data = resource.launch_template_data
+    assert isinstance(data, ec2.CfnLaunchTemplate.LaunchTemplateDataProperty)
+    resource.add_property_deletion_override(_SECURITY_GROUPS)
+    resource.add_property_override(
+        _NETWORK_INTERFACES,
+        [
+            {
+                "NetworkCardIndex": each.card,
+                "DeviceIndex": each.device,
+                "InterfaceType": each.type,
+                "Groups": data.security_group_ids,
+                "DeleteOnTermination": True,
+            }
+            for each in interfaces
+        ],
+    )
 
 
 def _root_volume(device: str, storage: FleetStorage, key: kms.IKey | None) -> ec2.BlockDevice:

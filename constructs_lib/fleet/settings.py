@@ -12,11 +12,15 @@ from aws_cdk import aws_ec2 as ec2
 from constructs_lib.catalog import AcceleratedType
 from constructs_lib.errors import ArgumentError
 from constructs_lib.fleet.drain import Drain
+from constructs_lib.fleet.flexible_types import FlexibleTypes
 from constructs_lib.fleet.image import FleetImage
 from constructs_lib.fleet.instance_types import InstanceTypes, accelerated_types
 from constructs_lib.fleet.machine_setup import MachineSetup
-from constructs_lib.fleet.purchase import Purchase
+from constructs_lib.fleet.network import FleetNetwork, Interface
+from constructs_lib.fleet.placement import Placement
+from constructs_lib.fleet.purchase import CapacityBlockPurchase, Purchase, PurchaseContext, ReservationPurchase
 from constructs_lib.fleet.storage import FleetStorage
+from constructs_lib.fleet.warm_pool import WarmPool
 from constructs_lib.release import IdlePolicy
 from constructs_lib.scaling import Demand, FleetSchedule
 from constructs_lib.telemetry import AcceleratorKind, Telemetry
@@ -24,12 +28,15 @@ from constructs_lib.validation import complaint, instance_of, integer
 
 T = TypeVar("T")
 
+_MOST_TYPES = 40  # "MixedInstancesPolicy", Auto Scaling API
+
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class FleetSettings:
     """What the user asked for, complete and consistent."""
 
     types: tuple[AcceleratedType, ...]
+    selection: FlexibleTypes | None
     kind: AcceleratorKind
     min_capacity: int
     max_capacity: int
@@ -42,11 +49,23 @@ class FleetSettings:
     telemetry: Telemetry
     storage: FleetStorage
     machine: MachineSetup
+    network: FleetNetwork
+    interfaces: tuple[Interface, ...]
+    placement: Placement
+    is_reserved: bool
+    warm_pool: WarmPool | None
 
     @property
     def is_mixed(self) -> bool:
-        """Whether the group needs a mixed instances policy: several types, or Spot."""
-        return len(self.types) > 1 or self.purchase.uses_spot
+        """Whether the group needs a mixed instances policy: several types, Spot, or types chosen by attributes."""
+        return self.selection is not None or self.purchase.needs_mixed_policy(self.types)
+
+    @property
+    def one_zone_reason(self) -> str | None:
+        """Why all instances have to be in one zone; None if they need not."""
+        if self.network.uses_efa:
+            return "EFA traffic does not leave its zone"
+        return "a cluster placement group is in one zone" if self.placement.needs_one_zone else None
 
     @property
     def machine_settings(self) -> Mapping[str, object]:
@@ -57,7 +76,7 @@ class FleetSettings:
     def check(
         where: str,
         *,
-        instance_types: InstanceTypes,
+        instance_types: InstanceTypes | FlexibleTypes,
         max_capacity: int,
         min_capacity: int | None,
         vpc_subnets: ec2.SubnetSelection | None,
@@ -70,6 +89,8 @@ class FleetSettings:
         telemetry: Telemetry | None,
         storage: FleetStorage | None,
         machine: MachineSetup | None,
+        network: FleetNetwork | None,
+        warm_pool: WarmPool | None,
     ) -> FleetSettings:
         """Check the arguments of the fleet at construct path ``where`` and fill in what was left out."""
         if vpc_subnets is not None:
@@ -80,13 +101,32 @@ class FleetSettings:
                 ec2.SubnetSelection,
                 cure="write ec2.SubnetSelection(subnet_type=...)",
             )
-        types, kind = accelerated_types(where, instance_types)
+        selection = instance_types if isinstance(instance_types, FlexibleTypes) else None
+        named = instance_types.types() if isinstance(instance_types, FlexibleTypes) else instance_types
+        types, kind = accelerated_types(where, named)
+        if selection is None and len(types) > _MOST_TYPES:
+            rule = f"name at most {_MOST_TYPES} types"
+            cure = "name fewer, or write FlexibleTypes(kind=...)"
+            raise ArgumentError(complaint(where, "instance_types", rule, len(types), cure))
         smallest, largest = _capacity(where, min_capacity, max_capacity)
         if demand is not None:
             instance_of(where, "demand", demand, Demand, cure="write QueueDemand(queue, messages_per_instance=1)")
+        draining = _settled(where, "drain", drain, Drain, Drain(), "write Drain(deadline=...)")
         cure = "write Purchase.spot() or Purchase.on_demand()"
-        bought = _settled(where, "purchase", purchase, Purchase, Purchase.on_demand(), cure)
-        _check_base(where, bought, largest)
+        bought = purchase if isinstance(purchase, Purchase) else Purchase.on_demand()
+        if purchase is not None:
+            instance_of(where, "purchase", purchase, Purchase, cure=cure)
+        bought.check(
+            where,
+            PurchaseContext(
+                types=types,
+                by_attributes=selection is not None,
+                min_capacity=smallest,
+                max_capacity=largest,
+                has_schedule=schedule is not None,
+                drain_seconds=draining.hook_heartbeat_seconds,
+            ),
+        )
         measured = _settled(where, "telemetry", telemetry, Telemetry, Telemetry(), "write Telemetry(...)")
         cure = "write IdlePolicy(window=...), or leave it out; min_capacity=... keeps idle instances"
         policy = _settled(where, "idle", idle, IdlePolicy, IdlePolicy(), cure)
@@ -100,8 +140,22 @@ class FleetSettings:
         disks.check_types(where, types)
         setup = _settled(where, "machine", machine, MachineSetup, MachineSetup(), "write MachineSetup(...)")
         setup.check_types(where, types)
+        if warm_pool is not None:
+            instance_of(where, "warm_pool", warm_pool, WarmPool, cure="write WarmPool(min_size=1)")
+            warm_pool.check(
+                where,
+                purchase=bought,
+                types=types,
+                by_attributes=selection is not None,
+                max_capacity=largest,
+                storage=disks,
+                has_demand=demand is not None,
+            )
+        wiring = _network(where, network)
+        reserved = isinstance(bought, (CapacityBlockPurchase, ReservationPurchase))
         return FleetSettings(
             types=types,
+            selection=selection,
             kind=kind,
             min_capacity=smallest,
             max_capacity=largest,
@@ -109,11 +163,16 @@ class FleetSettings:
             purchase=bought,
             demand=demand,
             idle=policy,
-            drain=_settled(where, "drain", drain, Drain, Drain(), "write Drain(deadline=...)"),
+            drain=draining,
             schedule=schedule,
             telemetry=measured,
             storage=disks,
             machine=setup,
+            network=wiring,
+            interfaces=wiring.interfaces(where, types),
+            placement=wiring.placement_of(where, types, reserved=reserved),
+            is_reserved=reserved,
+            warm_pool=warm_pool,
         )
 
 
@@ -132,13 +191,6 @@ def _check_schedule(where: str, schedule: FleetSchedule, policy: IdlePolicy) -> 
         raise ArgumentError(complaint(where, "schedule.maintenance", rule, list(schedule.maintenance), cure))
 
 
-def _check_base(where: str, purchase: Purchase, max_capacity: int) -> None:
-    if purchase.uses_spot and purchase.on_demand_base >= max_capacity:
-        rule = f"have an on_demand_base below max_capacity ({max_capacity})"
-        cure = "lower the base, or write Purchase.on_demand(): no instance would ever be Spot"
-        raise ArgumentError(complaint(where, "purchase", rule, purchase.on_demand_base, cure))
-
-
 def _image(where: str, given: object) -> FleetImage:
     if given is None:
         return FleetImage.deep_learning_base()
@@ -146,6 +198,15 @@ def _image(where: str, given: object) -> FleetImage:
         return given
     cure = "make it with FleetImage.from_ssm_parameter(...) or FleetImage.from_machine_image(...)"
     raise ArgumentError(complaint(where, "image", "be a FleetImage", given, cure))
+
+
+def _network(where: str, given: object) -> FleetNetwork:
+    if given is None:
+        return FleetNetwork.standard()
+    if isinstance(given, FleetNetwork):
+        return given
+    cure = "make it with FleetNetwork.efa() or FleetNetwork.standard(placement=...)"
+    raise ArgumentError(complaint(where, "network", "be a FleetNetwork", given, cure))
 
 
 def _capacity(where: str, min_capacity: int | None, max_capacity: int) -> tuple[int, int]:

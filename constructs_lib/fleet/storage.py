@@ -1,8 +1,7 @@
-"""The root volume, and the disks that some instance types bring."""
+"""The root volume, the disks that some instance types bring, and the file systems that are mounted."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,7 +9,9 @@ from aws_cdk import Size, Token
 
 from constructs_lib.catalog import AcceleratedType
 from constructs_lib.errors import ArgumentError
-from constructs_lib.validation import complaint, instance_of, integer, text
+from constructs_lib.fleet.lustre import LustreMount
+from constructs_lib.fleet.mount_path import check_mount_path, overlap
+from constructs_lib.validation import complaint, instance_of, integer, list_of
 
 # gp3 limits, "General Purpose SSD volumes" in the EBS User Guide: 1 GiB to 64 TiB, 3,000 to 80,000 IOPS,
 # 125 to 2,000 MiB/s; at most 500 IOPS for each GiB and 1 MiB/s for each 4 IOPS.
@@ -20,39 +21,14 @@ _THROUGHPUT_MIB_S = (125, 2_000)
 _MOST_IOPS_PER_GIB = 500
 _LEAST_IOPS_PER_MIB_S = 4
 
-# What needs no quoting in a mount table, a unit's name or a shell.
-_MOUNT_PATH = re.compile(r"(/[A-Za-z0-9_][A-Za-z0-9._-]*)+")
-# A file system mounted over one of these hides the system's own files.
-_SYSTEM_DIRECTORIES = (
-    *("/media", "/opt", "/opt/dlami", "/srv", "/tmp", "/var"),
-    *("/var/cache", "/var/lib", "/var/log", "/var/run", "/var/spool", "/var/tmp"),
-)
-# Nothing below these is for anybody else either.
-_SYSTEM_TREES = (
-    *(
-        "/bin",
-        "/boot",
-        "/dev",
-        "/etc",
-        "/home",
-        "/lib",
-        "/lib32",
-        "/lib64",
-        "/proc",
-        "/root",
-        "/run",
-        "/sbin",
-        "/snap",
-        "/sys",
-        "/usr",
-    ),
-    *("/opt/accelerated-node", "/opt/aws", "/var/lib/accelerated-fleet", "/var/lib/cloud", "/var/log", "/var/run"),
-)
+# Each may take minutes at a boot that cannot reach it.
+_MOST_LUSTRE_MOUNTS = 4
 
 
 @dataclass(frozen=True, kw_only=True)
 class FleetStorage:
-    """The disks of each instance: the root volume, gp3, encrypted, deleted with the instance, and the instance store.
+    """The disks of each instance: the root volume, gp3, encrypted, deleted with the instance, the instance store, and
+    FSx for Lustre.
 
     Attributes:
         root_volume_size: whole GiB, 1 to 65,536. EC2 refuses a volume smaller than the image.
@@ -65,15 +41,18 @@ class FleetStorage:
             are several. Absolute, for example ``/mnt/data``. What is on it survives a reboot and nothing else. A disk
             that somebody else uses is left alone, and reported: the Ubuntu Deep Learning images mount these disks
             themselves, at ``/opt/dlami/nvme``. Default: the disks are left as the image leaves them.
+        lustre: FSx for Lustre file systems that each instance mounts, 1 to 4. Default: none.
 
     Raises:
-        ArgumentError: a value is out of range, or EC2 would refuse the combination at each launch.
+        ArgumentError: a value is out of range, EC2 would refuse the combination at each launch, or two file systems
+            would be mounted over each other.
     """
 
     root_volume_size: Size | None = None
     root_volume_iops: int | None = None
     root_volume_throughput_mib_s: int | None = None
     instance_store_path: str | None = None
+    lustre: Sequence[LustreMount] | None = None
 
     def __post_init__(self) -> None:
         if self.root_volume_size is not None:
@@ -97,7 +76,10 @@ class FleetStorage:
                 cure="leave it out for what gp3 includes",
             )
         if self.instance_store_path is not None:
-            _check_mount_path(self.instance_store_path)
+            cure = "write for example '/mnt/data'"
+            check_mount_path("FleetStorage", "instance_store_path", self.instance_store_path, cure=cure)
+        if self.lustre is not None:
+            object.__setattr__(self, "lustre", self._checked_mounts(self.lustre))
         self._check_ratios()
 
     def check_types(self, where: str, types: Sequence[AcceleratedType]) -> None:
@@ -114,7 +96,30 @@ class FleetStorage:
 
     def settings(self) -> dict[str, object]:
         """What the node program is told, only what was asked for."""
-        return {} if self.instance_store_path is None else {"instance_store": self.instance_store_path}
+        asked: dict[str, object] = {}
+        if self.instance_store_path is not None:
+            asked["instance_store"] = self.instance_store_path
+        if self.lustre is not None:
+            asked["lustre"] = {mount.path: mount.settings() for mount in self.lustre}
+        return asked
+
+    def _checked_mounts(self, given: Sequence[LustreMount]) -> tuple[LustreMount, ...]:
+        where, parameter = "FleetStorage", "lustre"
+        cure = "write [LustreMount(file_system=..., path='/fsx')], or leave it out"
+        mounts = list_of(where, parameter, given, LustreMount, cure=cure)
+        if len(mounts) > _MOST_LUSTRE_MOUNTS:
+            rule = f"hold at most {_MOST_LUSTRE_MOUNTS} file systems"
+            cure = "each delays the boot if it cannot be reached: let the workload mount what it needs beside them"
+            raise ArgumentError(complaint(where, parameter, rule, len(mounts), cure))
+        taken = [] if self.instance_store_path is None else [self.instance_store_path]
+        for mount in mounts:
+            others = [path for path in taken if overlap(path, mount.path)]
+            if others:
+                rule = f"be mounted apart from {others[0]}"
+                cure = "choose paths of which none lies below another: the later mount would hide the earlier one"
+                raise ArgumentError(complaint(where, parameter, rule, mount.path, cure))
+            taken.append(mount.path)
+        return mounts
 
     def _check_ratios(self) -> None:
         iops = _IOPS[0] if self.root_volume_iops is None else self.root_volume_iops
@@ -143,16 +148,3 @@ def _check_size(size: Size) -> None:
         rule = f"be whole GiB from 1 to {_LARGEST_GIB}"
         cure = "write for example Size.gibibytes(200)"
         raise ArgumentError(complaint("FleetStorage", "root_volume_size", rule, gibibytes, cure))
-
-
-def _check_mount_path(path: str) -> None:
-    where, parameter, cure = "FleetStorage", "instance_store_path", "write for example '/mnt/data'"
-    text(where, parameter, path, cure=cure)
-    if Token.is_unresolved(path):
-        raise ArgumentError(complaint(where, parameter, "be known at synth, since it is checked", path, cure))
-    if not _MOUNT_PATH.fullmatch(path):
-        rule = "be an absolute path of letters, digits and . _ - without a slash at its end"
-        raise ArgumentError(complaint(where, parameter, rule, path, cure))
-    if path in _SYSTEM_DIRECTORIES or any(f"{path}/".startswith(f"{tree}/") for tree in _SYSTEM_TREES):
-        rule = "be a directory of its own, not one of the system's"
-        raise ArgumentError(complaint(where, parameter, rule, path, cure))

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from aws_cdk import Duration, Size, Token
 
 from constructs_lib import AtMinimum, CustomSignal, FleetError, Hours, IdleSignal, WakeUp, Weekday
-from constructs_lib.errors import ArgumentError
+from constructs_lib.errors import ArgumentError, UnsupportedInstanceTypeError
 
 TYPE, RANGE, TOGETHER = "wrong type", "out of range", "in combination"
 TOKEN = Token.as_number({"Ref": "Number"})
 TEXT_TOKEN = Token.as_string({"Ref": "Text"})
+RESERVATIONS = "arn:aws:resource-groups:us-east-1:111122223333:group/reservations"
 OFFICE = Hours(start="08:00", end="18:00", time_zone="Europe/Berlin")
 JOBS = CustomSignal(namespace="Jobs", metric_name="running", idle_below=1)
 FLAGS = ("per_accelerator_series", "network", "swap")
+FACT_FLAGS = ("spot", "on_demand", "capacity_block", "hibernation", "bare_metal")
 
 
 @dataclass(frozen=True)
@@ -279,19 +282,108 @@ DEMAND = [
 PURCHASE = [
     *(
         Row(owner, parameter, kind, value, rule, got=got)
-        for owner in ("Purchase", "Purchase.spot")
+        for owner in ("Purchase.spot", "Purchase.mixed")
         for parameter, kind, value, rule, got in [
             ("on_demand_base", TYPE, "1", "be a whole number at least 0", None),
             ("on_demand_base", RANGE, -1, "be a whole number at least 0", None),
             ("on_demand_base", RANGE, TOKEN, "be a whole number at least 0", "a token"),
-            ("on_demand_percent", TYPE, 0.5, "be a whole number at least 0 and at most 100", None),
-            ("on_demand_percent", RANGE, -1, "be a whole number at least 0 and at most 100", None),
-            ("on_demand_percent", RANGE, 101, "be a whole number at least 0 and at most 100", None),
+            ("on_demand_percent", TYPE, 0.5, "be a whole number at least 0 and at most 99", None),
+            ("on_demand_percent", RANGE, -1, "be a whole number at least 0 and at most 99", None),
+            ("on_demand_percent", RANGE, 101, "be a whole number at least 0 and at most 99", None),
+        ]
+    ),
+    *(
+        Row(owner, parameter, TYPE, value, rule)
+        for owner in ("Purchase.spot", "Purchase.mixed")
+        for parameter, value, rule in [
+            ("allocation", "price-capacity-optimized", "be of type SpotAllocation"),
+            ("on_demand_allocation", "prioritized", "be of type OnDemandAllocation"),
+            ("capacity_rebalance", 1, "be of type bool"),
         ]
     ),
     Row("Purchase.spot", "on_demand_percent", RANGE, 100, "be below 100"),
-    Row("Purchase", "on_demand_base", TOGETHER, 2, "be 0 when on_demand_percent is 100",
-        beside={"on_demand_percent": 100}),
+    Row("Purchase.mixed", "on_demand_percent", RANGE, 100, "be below 100"),
+    Row("Purchase.mixed", "on_demand_base", TOGETHER, 0, "leave something to On-Demand"),
+    Row("Purchase.on_demand", "allocation", TYPE, "lowest-price", "be of type OnDemandAllocation"),
+    Row("Purchase.reservation", "reservation_id", TYPE, 1, "be a text that is not empty"),
+    Row("Purchase.reservation", "reservation_id", RANGE, "r-0123456789abcdef0", "be the id of a reservation"),
+    Row("Purchase.reservation", "resource_group_arn", TYPE, ["arn"], "be a text that is not empty"),
+    Row("Purchase.reservation", "resource_group_arn", RANGE, "my-group", "be the ARN of a resource group"),
+    Row("Purchase.reservation", "resource_group_arn", TOGETHER, RESERVATIONS, "be left out beside reservation_id",
+        beside={"reservation_id": "cr-0123456789abcdef0"}),
+    Row("Purchase.reservation", "fall_back", TYPE, 1, "be of type bool"),
+    Row("Purchase.reservation", "allocation", TYPE, "prioritized", "be of type OnDemandAllocation"),
+    Row("Purchase.capacity_block", "reservation_id", TYPE, None, "be a text that is not empty"),
+    Row("Purchase.capacity_block", "reservation_id", RANGE, "cb-0123456789abcdef0", "be the id of a reservation"),
+    *(
+        Row("Purchase.capacity_block", parameter, kind, value, rule, got=got)
+        for parameter in ("start", "end")
+        for kind, value, rule, got in [
+            (TYPE, 1_804_000_000, "be a datetime or a text in ISO 8601, with its time zone", None),
+            (RANGE, "2027-03-01T11:30", "with its time zone", None),
+            (RANGE, datetime(2027, 3, 1, 11, 30), "with its time zone", None),
+            (RANGE, "1 March 2027", "be a datetime or a text in ISO 8601", None),
+            (RANGE, "2027-03-01T11:30:30Z", "be a whole minute", "'2027-03-01T11:30:30+00:00'"),
+            (RANGE, TEXT_TOKEN, "be known at synth", "a token"),
+        ]
+    ),
+    Row("Purchase.capacity_block", "start", TOGETHER, "2027-03-08T11:30Z", "be before end (2027-03-08T11:30:00Z)",
+        got="'2027-03-08T11:30:00Z'"),
+    Row("Purchase.capacity_block", "instances_at_start", TYPE, "4", "be a whole number at least 1",
+        beside={"start": "2027-03-01T11:30Z"}),
+    Row("Purchase.capacity_block", "instances_at_start", RANGE, 0, "be a whole number at least 1",
+        beside={"start": "2027-03-01T11:30Z"}),
+    Row("Purchase.capacity_block", "instances_at_start", TOGETHER, 4, "be left out without start"),
+]  # fmt: skip
+
+FLEXIBLE = [
+    Row("FlexibleTypes", "kind", TYPE, 1, "be one of amd, "),
+    Row("FlexibleTypes", "kind", RANGE, "nvidea", "be one of amd, "),
+    *(
+        Row("FlexibleTypes", parameter, kind, value, rule, got=got)
+        for parameter in ("accelerators", "accelerator_memory_mib", "vcpus", "memory_mib")
+        for kind, value, rule, got in [
+            (TYPE, "1", "be a whole number at least 1", None),
+            (TYPE, True, "be a whole number at least 1", None),
+            (RANGE, 0, "be a whole number at least 1", None),
+            (RANGE, (1, 2, 3), "be a number or a pair of numbers", None),
+            (TOGETHER, (4, 2), "be a whole number at least 4", "2"),
+            (RANGE, TOKEN, "be a whole number at least 1", "a token"),
+        ]
+    ),
+    Row("FlexibleTypes", "architecture", TYPE, 64, "be one of arm64, x86_64"),
+    Row("FlexibleTypes", "architecture", RANGE, "x86", "be one of arm64, x86_64"),
+    Row("FlexibleTypes", "models", TYPE, "L4", "be a list of str"),
+    Row("FlexibleTypes", "models", RANGE, [], "be a list of str that is not empty"),
+    Row("FlexibleTypes", "models", RANGE, ["L5"], "be one of ", got="'L5'"),
+    Row("FlexibleTypes", "exclude", TYPE, "p4d*", "be a list of str"),
+    Row("FlexibleTypes", "exclude", RANGE, [" "], "be a text that is not empty", got="' '"),
+    Row("FlexibleTypes", "fractions", TYPE, 1, "be of type bool"),
+    Row("FlexibleTypes", "previous_generations", TYPE, "no", "be of type bool"),
+    Row("FlexibleTypes", "kind", TOGETHER, "nvidia", "leave at least one type of the catalogue",
+        beside={"accelerators": 1000}, error=UnsupportedInstanceTypeError),
+]  # fmt: skip
+
+WARM_POOL = [
+    Row("WarmPool", "min_size", TYPE, "1", "be a whole number at least 0"),
+    Row("WarmPool", "min_size", RANGE, -1, "be a whole number at least 0"),
+    Row("WarmPool", "min_size", RANGE, 0, "leave an instance to prepare"),
+    Row("WarmPool", "max_prepared", TYPE, "1", "be a whole number at least 1"),
+    Row("WarmPool", "max_prepared", RANGE, 0, "be a whole number at least 1"),
+    Row("WarmPool", "max_prepared", TOGETHER, 2, "be a whole number at least 3", beside={"min_size": 3}),
+    Row("WarmPool", "state", TYPE, "Stopped", "be of type PoolState"),
+    Row("WarmPool", "prepare_within", TYPE, 30, "be of type Duration"),
+    Row("WarmPool", "prepare_within", RANGE, Duration.seconds(90), "be whole minutes from 1 to 120",
+        got="'1 minute 30 seconds'"),
+    Row("WarmPool", "prepare_within", RANGE, Duration.hours(3), "be whole minutes from 1 to 120", got="'3 hours'"),
+    Row("WarmPool", "prepare_within", RANGE, Duration.seconds(TOKEN), "be whole minutes", got="'a token'"),
+    Row("WarmPool.size_for", "starts_per_hour", TYPE, "6", "be a number"),
+    Row("WarmPool.size_for", "starts_per_hour", RANGE, 0, "be a number"),
+    Row("WarmPool.size_for", "cold_start", TYPE, 8, "be of type Duration"),
+    Row("WarmPool.size_for", "cold_start", RANGE, Duration.hours(3), "be a number", got="3.0"),
+    Row("WarmPool.size_for", "cold_start", RANGE, Duration.seconds(TOKEN), "be known at synth", got="'a token'"),
+    Row("WarmPool.size_for", "covered", TYPE, "all", "be a number"),
+    Row("WarmPool.size_for", "covered", RANGE, 1, "be a number"),
 ]  # fmt: skip
 
 STORAGE = [
@@ -323,6 +415,14 @@ STORAGE = [
             *("/boot", "/dev/shm"),
         )
     ),
+    Row("FleetStorage", "lustre", TYPE, "/fsx", "be a list of LustreMount that is not empty"),
+    Row("FleetStorage", "lustre", RANGE, [], "be a list of LustreMount that is not empty"),
+    Row("LustreMount", "file_system", TYPE, "fs-0123456789abcdef0", "be of type FileSystemBase"),
+    Row("LustreMount", "path", TYPE, None, "be a text that is not empty"),
+    Row("LustreMount", "path", RANGE, "/home/data", "be a directory of its own"),
+    Row("LustreMount", "mount_name", TYPE, 1, "be a text that is not empty"),
+    Row("LustreMount", "mount_name", RANGE, "longer-than-8", "be 1 to 8 letters, digits, _ or -"),
+    Row("LustreMount", "read_only", TYPE, "yes", "be of type bool"),
 ]  # fmt: skip
 
 IMAGE = [
@@ -428,6 +528,20 @@ TYPES = [
     fact_row("usd_per_hour", RANGE, 0, "be a number above 0"),
     fact_row("status", TYPE, 1, "be one of current, previous, retired"),
     fact_row("status", RANGE, "new", "be one of current, previous, retired"),
+    fact_row("memory_mib", TYPE, 4.0, "be a whole number at least 1"),
+    fact_row("memory_mib", RANGE, 0, "be a whole number at least 1"),
+    fact_row("network_cards", TYPE, 4, "be a list of NetworkCard"),
+    fact_row("network_cards", RANGE, [], "be a list of NetworkCard that is not empty"),
+    *(fact_row(name, TYPE, "yes", "be of type bool") for name in FACT_FLAGS),
+    fact_row("placement", TYPE, "cluster", "be a list of str"),
+    fact_row("placement", RANGE, ["rack"], "be one of cluster, partition, spread", got="'rack'"),
+    fact_row("regions", TYPE, "eu-west-1", "be a list of str"),
+    fact_row("regions", RANGE, [""], "be a text that is not empty", got="''"),
+    fact_row("retired_on", TYPE, 2026, "be a text that is not empty"),
+    fact_row("retired_on", RANGE, "soon", "be a date", beside={"status": "retired"}),
+    fact_row("retired_on", TOGETHER, "2026-01-01", "be a date, of a type whose status is 'retired'"),
+    fact_row("successor", TYPE, 9, "be a text that is not empty"),
+    fact_row("successor", RANGE, "g10", "be another instance type in lower case"),
 ]
 
 VALUES = [
@@ -438,6 +552,8 @@ VALUES = [
     *CUSTOM,
     *DEMAND,
     *PURCHASE,
+    *FLEXIBLE,
+    *WARM_POOL,
     *STORAGE,
     *IMAGE,
     *TELEMETRY,

@@ -17,6 +17,7 @@ import pytest
 from aws_cdk import Aws, CfnParameter, Duration, Size, Stack
 from aws_cdk import aws_autoscaling as autoscaling
 from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_fsx as fsx
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_sns as sns
@@ -46,7 +47,10 @@ from constructs_lib import (
     WakeUp,
 )
 from constructs_lib.errors import ArgumentError
-from tests.constructs.bad_values import FLAGS, JOBS, OFFICE, RANGE, TOGETHER, TOKEN, TYPE, VALUES, Row
+from constructs_lib.fleet.flexible_types import FlexibleTypes
+from constructs_lib.fleet.lustre import LustreMount
+from constructs_lib.fleet.warm_pool import WarmPool
+from tests.constructs.bad_values import FACT_FLAGS, FLAGS, JOBS, OFFICE, RANGE, TOGETHER, TOKEN, TYPE, VALUES, Row
 from tests.constructs.scenarios import queue
 from tests.support.stacks import ROOT, fleet, stack, vpc
 
@@ -82,6 +86,18 @@ def make_release(**arguments: Any) -> object:
 
 def make_demand(**arguments: Any) -> object:
     return QueueDemand(**{"queue": queue(stack()), **arguments})
+
+
+def make_lustre_mount(**arguments: Any) -> object:
+    made = stack()
+    system = fsx.LustreFileSystem.from_lustre_file_system_attributes(
+        made,
+        "Input",
+        dns_name="fs-0123456789abcdef0.fsx.us-east-1.amazonaws.com",
+        file_system_id="fs-0123456789abcdef0",
+        security_group=ec2.SecurityGroup.from_security_group_id(made, "Group", "sg-0123456789abcdef0"),
+    )
+    return LustreMount(**{"file_system": system, "path": "/fsx", "mount_name": "abcdefgh", **arguments})
 
 
 def make_type(**arguments: Any) -> object:
@@ -147,13 +163,34 @@ OWNERS: Mapping[str, tuple[Callable[..., object], Callable[..., object], str]] =
         "WakeUp",
     ),
     "QueueDemand": (QueueDemand, make_demand, "QueueDemand"),
-    "Purchase": (
-        Purchase,
-        lambda **given: Purchase(**{"on_demand_base": 0, "on_demand_percent": 0, **given}),
-        "Purchase",
-    ),
+    "Purchase.on_demand": (Purchase.on_demand, Purchase.on_demand, r"Purchase\.on_demand"),
     "Purchase.spot": (Purchase.spot, Purchase.spot, r"Purchase(\.spot)?"),
+    "Purchase.mixed": (
+        Purchase.mixed,
+        lambda **given: Purchase.mixed(**{"on_demand_base": 1, **given}),
+        r"Purchase(\.mixed)?",
+    ),
+    "Purchase.reservation": (Purchase.reservation, Purchase.reservation, r"Purchase\.reservation"),
+    "Purchase.capacity_block": (
+        Purchase.capacity_block,
+        lambda **given: Purchase.capacity_block(
+            **{"reservation_id": "cr-0123456789abcdef0", "end": "2027-03-08T11:30Z", **given}
+        ),
+        r"Purchase\.capacity_block",
+    ),
+    "FlexibleTypes": (
+        FlexibleTypes,
+        lambda **given: FlexibleTypes(**{"kind": "nvidia", **given}),
+        "FlexibleTypes",
+    ),
+    "WarmPool": (WarmPool, lambda **given: WarmPool(**{"min_size": 1, **given}), "WarmPool"),
+    "WarmPool.size_for": (
+        WarmPool.size_for,
+        lambda **given: WarmPool.size_for(**{"starts_per_hour": 6, "cold_start": Duration.minutes(8), **given}),
+        r"WarmPool\.size_for",
+    ),
     "FleetStorage": (FleetStorage, FleetStorage, "FleetStorage"),
+    "LustreMount": (LustreMount, make_lustre_mount, "LustreMount"),
     "FleetImage.deep_learning_base": (FleetImage.deep_learning_base, FleetImage.deep_learning_base, "FleetImage"),
     "FleetImage.from_ssm_parameter": (
         FleetImage.from_ssm_parameter,
@@ -173,6 +210,19 @@ OWNERS: Mapping[str, tuple[Callable[..., object], Callable[..., object], str]] =
 
 # Parameters of which every value of the right type is in range.
 WITHOUT_RANGE = {
+    ("AcceleratedFleet", "warm_pool"): "checked when it is made",
+    ("Purchase.on_demand", "allocation"): "an enumeration",
+    ("Purchase.spot", "allocation"): "an enumeration",
+    ("Purchase.spot", "on_demand_allocation"): "an enumeration",
+    ("Purchase.spot", "capacity_rebalance"): "yes or no",
+    ("Purchase.mixed", "allocation"): "an enumeration",
+    ("Purchase.mixed", "on_demand_allocation"): "an enumeration",
+    ("Purchase.mixed", "capacity_rebalance"): "yes or no",
+    ("Purchase.reservation", "fall_back"): "yes or no",
+    ("Purchase.reservation", "allocation"): "an enumeration",
+    ("FlexibleTypes", "fractions"): "yes or no",
+    ("FlexibleTypes", "previous_generations"): "yes or no",
+    ("WarmPool", "state"): "an enumeration",
     ("AcceleratedFleet", "demand"): "checked when it is made",
     ("AcceleratedFleet", "drain"): "checked when it is made",
     ("AcceleratedFleet", "schedule"): "checked when it is made",
@@ -195,9 +245,12 @@ WITHOUT_RANGE = {
     ("Telemetry", "logs"): "checked when it is made",
     ("FleetLogs", "faults"): "yes or no",
     ("FleetLogs", "retention"): "an enumeration",
+    ("LustreMount", "file_system"): "any file system",
+    ("LustreMount", "read_only"): "yes or no",
     ("MachineSetup", "persistence_mode"): "yes or no",
     ("MachineSetup", "application_clocks"): "yes or no",
     ("AcceleratedType", "video_encoder"): "yes or no",
+    **{("AcceleratedType", flag): "yes or no" for flag in FACT_FLAGS},
 }
 
 
@@ -269,6 +322,7 @@ FLEET = [
               got="'AWS Deep Learning base image, ubuntu-22.04", beside={"instance_types": "inf2.xlarge"},
               error=UnsupportedInstanceTypeError),
     fleet_row("purchase", TYPE, "spot", "be of type Purchase"),
+    fleet_row("warm_pool", TYPE, 1, "be of type WarmPool"),
     fleet_row("demand", TYPE, "https://sqs.us-east-1.amazonaws.com/1/jobs", "be of type Demand"),
     fleet_row("idle", TYPE, Duration.minutes(15), "be of type IdlePolicy", got="<aws_cdk.Duration object"),
     fleet_row("idle", TOGETHER, IdlePolicy(threshold_transfers=9), "be left out for accelerators of kind 'nvidia'",

@@ -13,7 +13,7 @@ from aws_cdk.assertions import Template
 import constructs_lib
 from tests.support.stacks import ROOT, fleet, stack
 
-_PARAMETERS = ("drain", "idle", "schedule")
+_PARAMETERS = ("drain", "idle", "instance_types", "network", "schedule", "warm_pool", "workload")
 
 
 def _blocks(path: Path) -> list[str]:
@@ -23,7 +23,7 @@ def _blocks(path: Path) -> list[str]:
 def _found(beginnings: tuple[str, ...]) -> list[Any]:
     """The blocks of which a line begins so."""
     found = []
-    for path in (ROOT / "README.md", ROOT / "docs" / "release.md"):
+    for path in (ROOT / "README.md", ROOT / "docs" / "release.md", ROOT / "docs" / "machines.md"):
         for number, text in enumerate(_blocks(path)):
             if any(line.startswith(beginnings) for line in text.splitlines()):
                 found.append(pytest.param(text, id=f"{path.name}-{number}"))
@@ -39,7 +39,10 @@ def test_parameters_make_a_fleet(text: str) -> None:
     names = _names()
     exec(compile(text, "docs", "exec"), names)
     scope = stack()
-    fleet(scope, **{name: names[name] for name in _PARAMETERS if name in names})
+    given = {name: names[name] for name in _PARAMETERS if name in names}
+    if "workload" in given:
+        given["instance_types"] = given["max_capacity"] = None
+    fleet(scope, **given)
     Template.from_stack(scope)
 
 
