@@ -5,6 +5,7 @@
     ValueError
     └── FleetError                        everything below; catch this one to catch all
         ├── ArgumentError                 a parameter of the wrong type, out of range or at odds with another
+        ├── MissingExtraError             a package that only one of the distribution's extras brings is not there
         ├── UnknownInstanceTypeError      an instance type that the catalog has no facts about
         └── UnsupportedInstanceTypeError  a type with no accelerator, of a kind not supported yet, or that does
                                           not fit the other types of the fleet
@@ -23,6 +24,10 @@ class FleetError(ValueError):
 
 class ArgumentError(FleetError):
     """A parameter has the wrong type, is out of range or does not go together with another one."""
+
+
+class MissingExtraError(FleetError):
+    """What was asked for needs a package that one of the distribution's extras brings, and it is not installed."""
 
 
 class UnknownInstanceTypeError(FleetError):

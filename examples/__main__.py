@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from aws_cdk import App
+import importlib
+from pathlib import Path
 
-from examples.inference_queue.app import build as inference_queue
+from aws_cdk import App
 
 
 def main() -> None:
-    """Add every example and synthesize."""
+    """Add every example, which is a folder with an ``app.py``, and synthesize."""
     app = App()
-    inference_queue(app)
+    for name in sorted(file.parent.name for file in Path(__file__).parent.glob("*/app.py")):
+        importlib.import_module(f"examples.{name}.app").build(app)
     app.synth()
 
 

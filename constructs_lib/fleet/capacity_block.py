@@ -27,10 +27,13 @@ class SizeChange:
     desired_capacity: int | None
 
     def build(self, group: autoscaling.AutoScalingGroup) -> autoscaling.CfnScheduledAction:
-        """The group's scheduled action."""
+        """The group's scheduled action.
+
+        Auto Scaling forgets one that has run, so that it could not be updated to another time: that is another one.
+        """
         return autoscaling.CfnScheduledAction(
             group,
-            self.id,
+            f"{self.id}{self.at:%Y%m%dT%H%M}",
             auto_scaling_group_name=group.auto_scaling_group_name,
             start_time=stamp(self.at),
             min_size=0,

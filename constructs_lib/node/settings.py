@@ -15,6 +15,7 @@ _KIND = re.compile(r"[a-z][a-z0-9_]{0,30}")
 _INSTANCE_TYPE = re.compile(r"[a-z0-9-]+\.[a-z0-9-]+")
 _FAMILY = re.compile(r"[a-z0-9-]+")
 _LOOPBACK = re.compile(r"127(?:\.\d{1,3}){3}:\d{1,5}")
+_LUSTRE = re.compile(r"[A-Za-z0-9.-]+@tcp:/[A-Za-z0-9_-]+")
 _PATH = re.compile(r"(?:/(?!\.{1,2}(?:/|$))[\w.@+-]+)+")
 _NAMESPACE = re.compile(r"[A-Za-z0-9._/#:-]{1,255}")
 _SHORTEST_DEADLINE_SECONDS = 30
@@ -37,16 +38,25 @@ class SettingsError(ValueError):
 
 
 @dataclass(frozen=True)
+class LustreMount:
+    """A Lustre file system, as `mount` names it: the server's name, `@tcp:/` and the file system's."""
+
+    source: str
+    read_only: bool = False
+
+
+@dataclass(frozen=True)
 class MachineSetup:
     """How the machine is to be set up. What is None was not asked for, and is left as it is.
 
     `application_clocks` holds memory and graphics clock in MHz for each instance family, `instance_store` the path at
-    which the instance store is mounted, `huge_pages` the number of pages of 2 MiB.
+    which the instance store is mounted, `lustre` the file system for each path, `huge_pages` how many pages of 2 MiB.
     """
 
     persistence_mode: bool | None = None
     application_clocks: Mapping[str, tuple[int, int]] | None = None
     instance_store: str | None = None
+    lustre: Mapping[str, LustreMount] | None = None
     huge_pages: int | None = None
     open_files: int | None = None
 
@@ -208,14 +218,28 @@ def _table(
     return {key: check(where, f"{parameter}.{key}", item) for key, item in value.items()}
 
 
+def _lustre(where: str, parameter: str, value: object) -> dict[str, LustreMount]:
+    return _table(where, parameter, value, _PATH, "an absolute path of plain characters", _lustre_mount)
+
+
+def _lustre_mount(where: str, parameter: str, value: object) -> LustreMount:
+    return LustreMount(**_checked(where, f"{parameter}.", value, _LUSTRE_MOUNT, needed=("source",)))
+
+
 def _setup(where: str, parameter: str, value: object) -> MachineSetup:
     return MachineSetup(**_checked(where, f"{parameter}.", value, _MACHINE_SETUP))
 
+
+_LUSTRE_MOUNT: Mapping[str, _Check] = {
+    "source": _matching(_LUSTRE, "be the name of a Lustre file system, as server@tcp:/name"),
+    "read_only": _flag,
+}
 
 _MACHINE_SETUP: Mapping[str, _Check] = {
     "persistence_mode": _flag,
     "application_clocks": _clocks,
     "instance_store": _matching(_PATH, "be an absolute path of plain characters"),
+    "lustre": _lustre,
     "huge_pages": _whole(1, 1 << 24),
     "open_files": _whole(1024, 1 << 30),
 }

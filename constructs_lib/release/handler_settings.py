@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from enum import Enum
 
 from aws_cdk import Stack
@@ -57,6 +58,7 @@ class ReleaseSettings:
         types: of the instances; none if nobody knows them.
         maintenance: the only hours in which the policy's ``max_instance_life`` acts. None: at any time.
         drain_hook: name of the termination hook that lets instances drain. None: there is none.
+        leave_from: from this moment on, in UTC, every instance goes, at work or not. None: there is none.
     """
 
     auto_scaling_group: autoscaling.IAutoScalingGroup
@@ -72,6 +74,7 @@ class ReleaseSettings:
     types: Sequence[AcceleratedType] = ()
     maintenance: Sequence[Hours] | None = None
     drain_hook: str | None = None
+    leave_from: datetime | None = None
 
     def environment(self, where: str, state: ssm.CfnParameter) -> Mapping[str, str]:
         """Return the handler's environment; ``state`` is where it remembers what must outlive a pass.
@@ -95,6 +98,7 @@ class ReleaseSettings:
             **self._hours(),
             **self._prices(),
             **({} if self.drain_hook is None else {"DRAIN_HOOK": self.drain_hook}),
+            **({} if self.leave_from is None else {"LEAVE_FROM": f"{self.leave_from:%Y-%m-%dT%H:%M:%SZ}"}),
             **({} if self.demand is None else self.demand.settings()),
         }
         _check_size(where, written)

@@ -35,6 +35,9 @@ __all__ = [
 ]
 
 
+_JUDGED = (State.BUSY, State.IDLE, State.UNKNOWN)
+
+
 class Capacity(Protocol):
     """What a member takes of its group's capacity, and whether it does."""
 
@@ -235,9 +238,12 @@ def _candidate(
     """Return the member as one that may go, None when nothing says that it may."""
     machine = member.machine
     # Who is held stays past every hard limit. Of an instance that EC2 did not return nobody knows whether it is held.
-    if machine is None or verdict.state not in (State.BUSY, State.IDLE, State.UNKNOWN):
+    if machine is None or not (verdict.state in _JUDGED or _leaves_starting(member, verdict, policy, facts)):
         return None
     age = int((facts.now - machine.launched_at).total_seconds())
+    if policy.ends_all(facts.now):
+        reason = f"all leave from {policy.leave_from:%Y-%m-%dT%H:%M:%SZ} on; {verdict.reason}"
+        return Candidate(member=member, cause=Cause.LEAVE_FROM, reason=reason)
     if policy.max_life_seconds is not None and age >= policy.max_life_seconds and policy.ends_the_old(facts.now):
         reason = f"launched {age} s ago, maximum life is {policy.max_life_seconds} s; {verdict.reason}"
         return Candidate(member=member, cause=Cause.MAX_LIFE, reason=reason)
@@ -260,6 +266,11 @@ def _candidate(
     return Candidate(member=member, cause=Cause.IDLE, reason=verdict.reason, objection=objection)
 
 
+def _leaves_starting(member: Member, verdict: Verdict, policy: IdlePolicy, facts: Facts) -> bool:
+    """Return whether a member is too young to be judged, and has to go all the same with all others."""
+    return policy.ends_all(facts.now) and verdict.state is State.STARTING and member.lifecycle_state == "InService"
+
+
 def _turn(candidate: Candidate, verdict: Verdict, policy: IdlePolicy) -> tuple[bool, float, float, bool, str]:
     member = candidate.member
     assert member.machine is not None
@@ -270,6 +281,18 @@ def _turn(candidate: Candidate, verdict: Verdict, policy: IdlePolicy) -> tuple[b
 
 
 def _limits(facts: Facts, verdicts: Mapping[str, Verdict], policy: IdlePolicy) -> CapacityLimits:
+    at_work = members_at_work(facts.members, verdicts)
+    if policy.ends_all(facts.now):
+        # Their machines are taken soon, all at once: neither work that waits nor a share keeps anybody.
+        everybody = len(facts.members)
+        return CapacityLimits(
+            min_size=facts.min_size,
+            desired=facts.desired,
+            messages=0,
+            demand=0,
+            at_work=at_work,
+            most_releases=everybody,
+        )
     backlog = facts.backlog
     serving = sum(member.lifecycle_state == "InService" for member in facts.members)
     share = math.ceil(policy.max_release_share * serving)
@@ -278,7 +301,7 @@ def _limits(facts: Facts, verdicts: Mapping[str, Verdict], policy: IdlePolicy) -
         desired=facts.desired,
         messages=None if backlog is None else backlog.messages,
         demand=None if backlog is None else backlog.needed_capacity(policy.messages_per_instance),
-        at_work=members_at_work(facts.members, verdicts),
+        at_work=at_work,
         most_releases=share if policy.max_releases is None else min(share, policy.max_releases),
         # A fleet that is paused has a maximum of 0: nothing stays warm in it.
         warm=min(policy.warm_capacity(facts.now), facts.max_size),

@@ -18,6 +18,7 @@ class Cause(str, Enum):
     IDLE = "idle"
     MAX_LIFE = "max_life"
     MAX_UNKNOWN = "max_unknown"
+    LEAVE_FROM = "leave_from"
     RETAINED = "retained"
 
 

@@ -30,8 +30,8 @@ class KeepWarm:
 class IdlePolicy:
     """When a member counts as idle, and how much of the fleet may go in one pass.
 
-    The two hard limits, `max_life_seconds` and `max_unknown_seconds`, are off while None: only they let a member go
-    that is not idle.
+    The three hard limits, `max_life_seconds`, `max_unknown_seconds` and `leave_from`, are off while None: only they let
+    a member go that is not idle.
     """
 
     window_seconds: int
@@ -55,6 +55,8 @@ class IdlePolicy:
     warm: tuple[KeepWarm, ...] = ()
     maintenance: tuple[Hours, ...] | None = None
     """The only hours in which the maximum life acts. None: all."""
+    leave_from: datetime | None = None
+    """From this moment on every member goes, at work or not, since its machine is taken soon. None: never."""
     usd_per_hour: Mapping[str, float] = field(default_factory=dict)
     """What an hour of an instance type costs: of equally idle members the dearest goes first."""
 
@@ -74,6 +76,10 @@ class IdlePolicy:
     def ends_the_old(self, now: datetime) -> bool:
         """Return whether it is an hour in which the maximum life acts."""
         return self.maintenance is None or any(hours.covers(now) for hours in self.maintenance)
+
+    def ends_all(self, now: datetime) -> bool:
+        """Return whether nobody stays any more."""
+        return self.leave_from is not None and now >= self.leave_from
 
     def warm_capacity(self, now: datetime) -> int:
         """Return the capacity that stays at this hour."""

@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from typing import cast, get_args
 
 from release_idle.measurement import Meaning, Signal, Statistic
@@ -102,7 +103,18 @@ def _read_policy(environment: Mapping[str, str], demand: QueueDemand | None) -> 
         warm=tuple(_keep_warm(each) for each in _list_of(hours, "warm")),
         maintenance=tuple(_hours(each) for each in _list_of(hours, "maintenance")) if "maintenance" in hours else None,
         usd_per_hour=_read_prices(environment),
+        leave_from=_read_leave_from(environment),
     )
+
+
+def _read_leave_from(environment: Mapping[str, str]) -> datetime | None:
+    given = _optional_text(environment, "LEAVE_FROM")
+    if given is None:
+        return None
+    try:
+        return datetime.strptime(given, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=timezone.utc)
+    except ValueError as error:
+        raise SettingError("LEAVE_FROM", "be a moment in UTC, as 2027-03-01T11:00:00Z", given) from error
 
 
 def _read_max_life(environment: Mapping[str, str], window: int, warm_up: int, min_life: int) -> int | None:

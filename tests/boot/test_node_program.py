@@ -134,6 +134,7 @@ def test_settings_are_those_that_the_program_reads() -> None:
         # "Optimize GPU settings", EC2 User Guide
         "application_clocks": {"g6": (6251, 2040), "g5": (6250, 1710)},
         "instance_store": "/mnt/data",
+        "lustre": None,
         "huge_pages": 512,
         "open_files": 1_048_576,
     }

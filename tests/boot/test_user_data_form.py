@@ -11,19 +11,33 @@ from typing import Any
 
 import pytest
 from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_fsx as fsx
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
-from constructs_lib import AcceleratedFleet, FleetLogs, FleetStorage, MachineSetup, Telemetry
+from constructs_lib import AcceleratedFleet, FleetLogs, FleetStorage, LustreMount, MachineSetup, Telemetry
 from constructs_lib.catalog import known_types
 from tests.constructs.reading import text, user_data
 from tests.constructs.scenarios import SCENARIOS, template
-from tests.support.stacks import fleet, fleet_template, stack
+from tests.support.stacks import fleet, fleet_template, stack, vpc
 
 LIMIT = 16_384  # "limited to 16 KB, in raw form, before it is base64-encoded", EC2 User Guide
 FOR_THE_WORKLOAD = 4_096
 MOST_TYPES = 40  # overrides of a mixed instances policy, "Amazon EC2 Auto Scaling quotas"
 FLEETS = sorted(set(SCENARIOS) - {"idle_release"})
+
+
+def file_system(scope: Construct, number: int) -> fsx.LustreFileSystem:
+    """One whose names only a deploy settles."""
+    network = vpc(scope, f"Vpc{number}")
+    return fsx.LustreFileSystem(
+        scope,
+        f"FileSystem{number}",
+        vpc=network,
+        vpc_subnet=network.private_subnets[0],
+        storage_capacity_gib=1_200,
+        lustre_configuration=fsx.LustreConfiguration(deployment_type=fsx.LustreDeploymentType.SCRATCH_2),
+    )
 
 
 def longest(scope: Construct) -> AcceleratedFleet:
@@ -45,7 +59,13 @@ def longest(scope: Construct) -> AcceleratedFleet:
             processes=["python.*worker", "triton.*"],
             logs=FleetLogs(files=[f"/var/log/application/worker-{number}.log" for number in range(5)]),
         ),
-        storage=FleetStorage(instance_store_path="/mnt/instance-store/data"),
+        storage=FleetStorage(
+            instance_store_path="/mnt/instance-store/data",
+            lustre=[
+                LustreMount(file_system=file_system(scope, number), path=f"/mnt/lustre/data-{number}", read_only=True)
+                for number in range(4)
+            ],
+        ),
         machine=MachineSetup(persistence_mode=True, application_clocks=True, huge_pages=1_000, open_files=1_048_576),
     )
 

@@ -32,6 +32,7 @@ from constructs_lib import (
     FleetLogs,
     FleetSchedule,
     FleetStorage,
+    FlexibleTypes,
     Hours,
     IdlePolicy,
     IdleRelease,
@@ -45,11 +46,10 @@ from constructs_lib import (
     UnknownInstanceTypeError,
     UnsupportedInstanceTypeError,
     WakeUp,
+    WarmPool,
 )
 from constructs_lib.errors import ArgumentError
-from constructs_lib.fleet.flexible_types import FlexibleTypes
 from constructs_lib.fleet.lustre import LustreMount
-from constructs_lib.fleet.warm_pool import WarmPool
 from tests.constructs.bad_values import FACT_FLAGS, FLAGS, JOBS, OFFICE, RANGE, TOGETHER, TOKEN, TYPE, VALUES, Row
 from tests.constructs.scenarios import queue
 from tests.support.stacks import ROOT, fleet, stack, vpc
@@ -210,6 +210,8 @@ OWNERS: Mapping[str, tuple[Callable[..., object], Callable[..., object], str]] =
 
 # Parameters of which every value of the right type is in range.
 WITHOUT_RANGE = {
+    ("AcceleratedFleet", "network"): "checked when it is made",
+    ("AcceleratedFleet", "workload"): "checked when it is made; test_workload.py has what fits nowhere",
     ("AcceleratedFleet", "warm_pool"): "checked when it is made",
     ("Purchase.on_demand", "allocation"): "an enumeration",
     ("Purchase.spot", "allocation"): "an enumeration",
@@ -262,7 +264,9 @@ FLEET = [
     fleet_row("vpc", TYPE, "vpc-0123456789abcdef0", "be an ec2.IVpc"),
     fleet_row("vpc", TYPE, None, "be an ec2.IVpc"),
     fleet_row("instance_types", TYPE, 6, "name at least one instance type"),
-    fleet_row("instance_types", TYPE, None, "name at least one instance type"),
+    fleet_row("instance_types", TYPE, None, "be given without a workload"),
+    fleet_row("workload", TYPE, "inference", "be of type Workload"),
+    fleet_row("network", TYPE, "efa", "be a FleetNetwork"),
     fleet_row("instance_types", TYPE, ["g6.xlarge", 5], "hold names, ec2.InstanceType or AcceleratedType", got="5"),
     fleet_row("instance_types", RANGE, [], "name at least one instance type"),
     fleet_row("instance_types", RANGE, "", "be a text that is not empty"),
@@ -289,7 +293,7 @@ FLEET = [
     fleet_row("max_capacity", TYPE, "8", "be a whole number at least 1"),
     fleet_row("max_capacity", TYPE, 8.0, "be a whole number at least 1"),
     fleet_row("max_capacity", TYPE, True, "be a whole number at least 1"),
-    fleet_row("max_capacity", TYPE, None, "be a whole number at least 1"),
+    fleet_row("max_capacity", TYPE, None, "be given without a workload"),
     fleet_row("max_capacity", RANGE, 0, "be a whole number at least 1"),
     fleet_row("max_capacity", RANGE, -1, "be a whole number at least 1"),
     fleet_row("max_capacity", RANGE, TOKEN, "be known at synth", got="'a token'"),

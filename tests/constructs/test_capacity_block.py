@@ -9,9 +9,17 @@ import pytest
 from aws_cdk import Duration
 from aws_cdk import aws_ec2 as ec2
 
-from constructs_lib import AcceleratedType, ArgumentError, Drain, FleetSchedule, Hours, Purchase, WakeUp
-from constructs_lib.fleet.flexible_types import FlexibleTypes
-from constructs_lib.fleet.warm_pool import WarmPool
+from constructs_lib import (
+    AcceleratedType,
+    ArgumentError,
+    Drain,
+    FleetSchedule,
+    FlexibleTypes,
+    Hours,
+    Purchase,
+    WakeUp,
+    WarmPool,
+)
 from tests.constructs.purchasing import (
     END,
     ONE_ZONE,
@@ -107,6 +115,15 @@ def test_a_block_to_come_is_closed_until_it_begins() -> None:
     begin, end = actions(made)
     assert begin == {"StartTime": START, "MinSize": 0, "MaxSize": 4}
     assert end["MaxSize"] == 0
+
+
+def test_the_next_block_has_actions_of_its_own() -> None:
+    """One that has run is gone in Auto Scaling: CloudFormation could not update it, but create another."""
+    first = resources(block_fleet(purchase=block(start=START)), ACTION)
+    again = resources(block_fleet(purchase=block(start=START)), ACTION)
+    later = resources(block_fleet(purchase=block(start="2027-04-01T11:30Z", end="2027-04-08T11:30Z")), ACTION)
+    assert set(first) == set(again)
+    assert not set(first) & set(later)
 
 
 def test_instances_can_start_with_the_block() -> None:

@@ -6,11 +6,16 @@ from typing import Any
 
 import pytest
 
-from constructs_lib import ArgumentError, Purchase, UnsupportedInstanceTypeError
+from constructs_lib import (
+    ArgumentError,
+    FlexibleTypes,
+    OnDemandAllocation,
+    Purchase,
+    SpotAllocation,
+    UnsupportedInstanceTypeError,
+    WarmPool,
+)
 from constructs_lib.catalog import known_types
-from constructs_lib.fleet.allocation import OnDemandAllocation, SpotAllocation
-from constructs_lib.fleet.flexible_types import FlexibleTypes
-from constructs_lib.fleet.warm_pool import WarmPool
 from tests.constructs.purchasing import findings, group_of, launch_data, told
 from tests.constructs.reading import properties
 from tests.support.stacks import fleet_template

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 from aws_cdk import Token
 
-from constructs_lib import ArgumentError, Purchase
-from constructs_lib.fleet.allocation import OnDemandAllocation, SpotAllocation
+from constructs_lib import ArgumentError, OnDemandAllocation, Purchase, SpotAllocation
 from tests.constructs.purchasing import (
     ONE_ZONE,
     RESERVATION,

@@ -10,11 +10,20 @@ from aws_cdk import aws_ec2 as ec2
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from constructs_lib import Drain, FleetError, FleetSchedule, FleetStorage, Hours, Purchase
-from constructs_lib.fleet.allocation import OnDemandAllocation, SpotAllocation
-from constructs_lib.fleet.flexible_types import FlexibleTypes
-from constructs_lib.fleet.network import FleetNetwork
-from constructs_lib.fleet.warm_pool import PoolState, WarmPool
+from constructs_lib import (
+    Drain,
+    FleetError,
+    FleetNetwork,
+    FleetSchedule,
+    FleetStorage,
+    FlexibleTypes,
+    Hours,
+    OnDemandAllocation,
+    PoolState,
+    Purchase,
+    SpotAllocation,
+    WarmPool,
+)
 from tests.constructs.purchasing import GROUP, RESERVATION, RESERVATIONS, START, block, findings
 from tests.constructs.reading import only
 from tests.support.stacks import fleet_template

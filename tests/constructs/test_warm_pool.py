@@ -9,8 +9,7 @@ import pytest
 from aws_cdk import Duration, Size
 from aws_cdk import aws_ec2 as ec2
 
-from constructs_lib import AcceleratedType, ArgumentError, FleetStorage, Purchase
-from constructs_lib.fleet.warm_pool import PoolState, WarmPool
+from constructs_lib import AcceleratedType, ArgumentError, FleetStorage, PoolState, Purchase, WarmPool
 from tests.constructs.purchasing import findings, group_of, launch_data, told
 from tests.constructs.reading import needs, only, resources, role_statements, text, user_data
 from tests.support.stacks import fleet, fleet_template, stack

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from .. import names
 from ..files import write_atomically
 from ..settings import MachineSetup
-from . import application_clocks, huge_pages, instance_store, open_files, persistence_mode
+from . import application_clocks, huge_pages, instance_store, lustre, open_files, persistence_mode
 from .outcome import Machine, Outcome, Runner
 
 __all__ = ["Machine", "Outcome", "Runner", "run"]
@@ -32,7 +32,7 @@ def run(asked: MachineSetup | None, machine: Machine) -> Mapping[str, Outcome]:
 
 def _settings(asked: MachineSetup, machine: Machine) -> dict[str, Callable[[], Outcome]]:
     persistence, clocks, path = asked.persistence_mode, asked.application_clocks, asked.instance_store
-    pages, files = asked.huge_pages, asked.open_files
+    mounts, pages, files = asked.lustre, asked.huge_pages, asked.open_files
     chosen: dict[str, Callable[[], Outcome]] = {}
     if persistence is not None:
         chosen["persistence_mode"] = lambda: persistence_mode.apply(machine, persistence)
@@ -40,6 +40,8 @@ def _settings(asked: MachineSetup, machine: Machine) -> dict[str, Callable[[], O
         chosen["application_clocks"] = lambda: application_clocks.apply(machine, clocks)
     if path is not None:
         chosen["instance_store"] = lambda: instance_store.apply(machine, path)
+    if mounts is not None:
+        chosen["lustre"] = lambda: lustre.apply(machine, mounts)
     if pages is not None:
         chosen["huge_pages"] = lambda: huge_pages.apply(machine, pages)
     if files is not None:

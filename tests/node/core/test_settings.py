@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from constructs_lib.node.settings import Drain, MachineSetup, Settings, SettingsError, load_settings, parse_settings
+from constructs_lib.node.settings import Drain, LustreMount, MachineSetup, Settings, SettingsError, load_settings, parse_settings
 
 FULL: dict[str, Any] = {
     "kind": "nvidia",
@@ -23,6 +23,7 @@ FULL: dict[str, Any] = {
         "persistence_mode": True,
         "application_clocks": {"g6": [6251, 2040], "p6-b200": [3996, 1965]},
         "instance_store": "/mnt/data",
+        "lustre": {"/fsx": {"source": "fs-0.fsx.eu-west-1.amazonaws.com@tcp:/abcdefgh", "read_only": True}},
         "huge_pages": 512,
         "open_files": 1048576,
     },
@@ -60,6 +61,7 @@ def test_everything_that_can_be_asked_for_is_read() -> None:
             persistence_mode=True,
             application_clocks={"g6": (6251, 2040), "p6-b200": (3996, 1965)},
             instance_store="/mnt/data",
+            lustre={"/fsx": LustreMount("fs-0.fsx.eu-west-1.amazonaws.com@tcp:/abcdefgh", read_only=True)},
             huge_pages=512,
             open_files=1048576,
         ),
@@ -135,6 +137,15 @@ def test_a_setting_that_cannot_be_used_is_named(key: str, value: object) -> None
         ("instance_store", "/mnt/../etc"),
         ("instance_store", "/mnt/a b"),
         ("instance_store", "/mnt/data\n"),
+        ("lustre", "/fsx"),
+        ("lustre", {"fsx": {"source": "server@tcp:/name"}}),
+        ("lustre", {"/fsx": "server@tcp:/name"}),
+        ("lustre", {"/fsx": {}}),
+        ("lustre", {"/fsx": {"source": "server:/name"}}),
+        ("lustre", {"/fsx": {"source": "server@tcp:/name -o exec"}}),
+        ("lustre", {"/fsx": {"source": "-server@tcp:/name/"}}),
+        ("lustre", {"/fsx": {"source": "server@tcp:/name", "read_only": 1}}),
+        ("lustre", {"/fsx": {"source": "server@tcp:/name", "options": "exec"}}),
         ("huge_pages", 0),
         ("huge_pages", "512"),
         ("open_files", 10),

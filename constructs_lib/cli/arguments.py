@@ -1,0 +1,68 @@
+"""Reads the command line, and says in one line what is wrong with it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from typing import NoReturn
+
+from constructs_lib.cli.statuses import UNUSABLE
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose complaint is one line, and that takes no abbreviations, which a later option could make two."""
+
+    def __init__(self, **given: object) -> None:
+        super().__init__(
+            **{"allow_abbrev": False, "formatter_class": argparse.RawDescriptionHelpFormatter, **given}  # type: ignore[arg-type]
+        )
+
+    def error(self, message: str) -> NoReturn:
+        """Print the line and leave."""
+        said = " ".join(message.split())
+        print(f"{self.prog}: {said}; {self.prog} --help shows how it is written", file=sys.stderr)
+        sys.exit(UNUSABLE)
+
+
+Commands = argparse._SubParsersAction  # the class has no public name
+Run = Callable[[argparse.Namespace], int]
+
+
+def commands_of(parser: argparse.ArgumentParser, metavar: str) -> Commands[Parser]:
+    """Give a parser commands of its own."""
+    return parser.add_subparsers(title="commands", required=True, metavar=metavar, parser_class=Parser)
+
+
+def add_command(commands: Commands[Parser], name: str, run: Run, text: str, more: str = "") -> Parser:
+    """Add a command that calls ``run`` with what was read."""
+    added = commands.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.", epilog=more or None)
+    added.set_defaults(run=run)
+    return added
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """Add ``--json``."""
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def add_tables(parser: argparse.ArgumentParser) -> None:
+    """Add ``--tables``."""
+    parser.add_argument(
+        "--tables",
+        metavar="FOLDER",
+        help="tables that catalog refresh wrote; default: those that came with the library",
+    )
+
+
+def take_tables(chosen: argparse.Namespace) -> None:
+    """Use the tables that ``--tables`` names."""
+    if chosen.tables is not None:
+        from constructs_lib.catalog import use_tables
+
+        use_tables(chosen.tables)
+
+
+def listed(text: str) -> list[str]:
+    """What stands between commas."""
+    return [each.strip() for each in text.split(",")]

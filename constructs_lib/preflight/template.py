@@ -1,0 +1,423 @@
+"""Reads a CloudFormation template and settles its intrinsic functions as far as that goes without a deploy.
+
+What a value is in the end is one of: plain data, or one of the markers below, which say who would know it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeGuard
+
+from constructs_lib.errors import ArgumentError
+from constructs_lib.validation import complaint
+
+_DEEPEST = 60
+_VARIABLE = re.compile(r"\$\{([^}]*)\}")
+_DYNAMIC = re.compile(r"\{\{resolve:ssm:([^:}]+)(?::[0-9]+)?\}\}")
+_SSM_PARAMETER = "AWS::SSM::Parameter::Value<"
+_SAY_IT = "write the value into the template, or pass --subnet ID if it stands for subnets"
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """Only a deploy, or a person, knows the value."""
+
+    reason: str
+    cure: str
+
+
+@dataclass(frozen=True)
+class Made:
+    """A resource that a deploy of the template makes, or an attribute of it."""
+
+    home: Template
+    logical_id: str
+    attribute: str | None = None
+
+
+@dataclass(frozen=True)
+class SsmParameter:
+    """What an SSM parameter holds at the deploy, or at the launch."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Zones:
+    """The zones that ``Fn::GetAZs`` gives."""
+
+
+@dataclass(frozen=True)
+class ZoneAt:
+    """One of the zones that ``Fn::GetAZs`` gives, by its place in the list."""
+
+    index: int
+
+
+@dataclass(frozen=True)
+class StackOutput:
+    """An output of a stack that is deployed already; no ``stack``: whatever stack exports the name."""
+
+    name: str
+    stack: str | None = None
+
+
+Marker = Unknown | Made | SsmParameter | Zones | ZoneAt | StackOutput
+_MARKERS = (Unknown, Made, SsmParameter, Zones, ZoneAt, StackOutput)
+_NO_VALUE = object()
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What a deploy knows beside the template.
+
+    Attributes:
+        region: that it goes to.
+        account: number of the account. None: not known.
+        parameters: values that the deploy passes for the template's parameters.
+        beside: templates of other stacks that are deployed with it, by the name of the stack.
+    """
+
+    region: str
+    account: str | None = None
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    beside: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+
+class Template:
+    """A template in its surroundings.
+
+    Args:
+        document: the template as plain data.
+        surroundings: of the deploy.
+        stack: name of the stack. None: not known.
+
+    Raises:
+        ArgumentError: ``document`` is no template.
+    """
+
+    def __init__(self, document: object, surroundings: Surroundings, *, stack: str | None = None) -> None:
+        if not isinstance(document, Mapping):
+            cure = "load the JSON that cdk synth writes, for example cdk.out/MyStack.template.json"
+            raise ArgumentError(complaint("preflight", "template", "be a CloudFormation template", document, cure))
+        self._document = document
+        self._surroundings = surroundings
+        self._stack = stack
+        self._neighbours: dict[str, Template] = {}
+        self._functions: Mapping[str, Callable[[Any, int], object]] = {
+            "Ref": self._ref,
+            "Fn::GetAtt": self._attribute,
+            "Fn::Join": self._join,
+            "Fn::Sub": self._sub,
+            "Fn::Select": self._select,
+            "Fn::Split": self._split,
+            "Fn::FindInMap": self._find_in_map,
+            "Fn::If": self._if,
+            "Fn::GetAZs": self._zones,
+            "Fn::ImportValue": self._import_value,
+            "Fn::GetStackOutput": self._stack_output,
+        }
+
+    @property
+    def region(self) -> str:
+        """The Region that the deploy goes to."""
+        return self._surroundings.region
+
+    def resources(self, kind: str) -> dict[str, dict[str, Any]]:
+        """Properties of the resources of one type by logical id, settled; those that a condition leaves out are not."""
+        return {id: self.properties(id) for id in self.ids() if self.kind(id) == kind}
+
+    def ids(self) -> list[str]:
+        """Logical ids of the resources that a deploy makes."""
+        return [id for id, resource in self._section("Resources").items() if self._is_made(resource)]
+
+    def kind(self, logical_id: str) -> str | None:
+        """Type of a resource."""
+        kind = _mapping(self._section("Resources").get(logical_id)).get("Type")
+        return kind if isinstance(kind, str) else None
+
+    def properties(self, logical_id: str) -> dict[str, Any]:
+        """Properties of a resource, settled."""
+        resource = _mapping(self._section("Resources").get(logical_id))
+        return mapping(self.settle(_mapping(resource.get("Properties"))))
+
+    def settle(self, value: object) -> Any:
+        """Plain data, with a marker where the template alone does not tell."""
+        settled = self._settle(value, 0)
+        return None if settled is _NO_VALUE else settled
+
+    def _section(self, name: str) -> Mapping[str, Any]:
+        return _mapping(self._document.get(name))
+
+    def _is_made(self, resource: object) -> bool:
+        condition = _mapping(resource).get("Condition")
+        return not isinstance(condition, str) or self._condition({"Condition": condition}, 0) is not False
+
+    def _settle(self, value: object, depth: int) -> object:
+        if depth > _DEEPEST:
+            return Unknown("it refers to itself, or is nested too deeply", "look at the template")
+        if isinstance(value, str):
+            return _dynamic(value)
+        if isinstance(value, Mapping):
+            return self._settle_mapping(value, depth)
+        if isinstance(value, (list, tuple)):
+            items = [self._settle(item, depth + 1) for item in value]
+            return [item for item in items if item is not _NO_VALUE]
+        return value
+
+    def _settle_mapping(self, value: Mapping[str, Any], depth: int) -> object:
+        if len(value) == 1:
+            ((name, argument),) = value.items()
+            if name in self._functions:
+                return self._functions[name](argument, depth + 1)
+            if str(name).startswith("Fn::"):
+                return Unknown(f"{name} is worked out by the deploy", _SAY_IT)
+        settled = {name: self._settle(item, depth + 1) for name, item in value.items()}
+        return {name: item for name, item in settled.items() if item is not _NO_VALUE}
+
+    def _ref(self, name: object, depth: int) -> object:
+        if not isinstance(name, str):
+            return _malformed("Ref")
+        if name.startswith("AWS::"):
+            return self._pseudo(name)
+        if name in self._section("Parameters"):
+            return self._parameter(name)
+        if name in self._section("Resources"):
+            return Made(self, name)
+        return Unknown(f"{name} is neither a parameter nor a resource of the template", "correct the reference")
+
+    def _pseudo(self, name: str) -> object:
+        region = self._surroundings.region
+        known = {
+            "AWS::NoValue": _NO_VALUE,
+            "AWS::Region": region,
+            "AWS::AccountId": self._surroundings.account,
+            "AWS::StackName": self._stack,
+            "AWS::Partition": partition(region),
+            "AWS::URLSuffix": "amazonaws.com.cn" if partition(region) == "aws-cn" else "amazonaws.com",
+        }
+        value = known.get(name)
+        return Unknown(f"{name} is known at the deploy only", _SAY_IT) if value is None else value
+
+    def _parameter(self, name: str) -> object:
+        declared = _mapping(self._section("Parameters").get(name))
+        value = self._surroundings.parameters.get(name, declared.get("Default"))
+        if value is None:
+            return Unknown(f"parameter {name} has no default", f"pass --parameter {name}=VALUE")
+        kind = str(declared.get("Type"))
+        if kind.startswith(_SSM_PARAMETER):
+            return SsmParameter(str(value))
+        if isinstance(value, str) and (kind == "CommaDelimitedList" or kind.startswith("List<")):
+            return [item.strip() for item in value.split(",") if item.strip()]
+        return value
+
+    def _attribute(self, argument: object, depth: int) -> object:
+        parts = argument.split(".", 1) if isinstance(argument, str) else argument
+        if not isinstance(parts, (list, tuple)) or len(parts) != 2:
+            return _malformed("Fn::GetAtt")
+        id, attribute = parts
+        if not isinstance(id, str) or id not in self._section("Resources"):
+            return Unknown(f"{id} is no resource of the template", "correct the reference")
+        return Made(self, id, attribute if isinstance(attribute, str) else None)
+
+    def _join(self, argument: object, depth: int) -> object:
+        if not isinstance(argument, (list, tuple)) or len(argument) != 2 or not isinstance(argument[0], str):
+            return _malformed("Fn::Join")
+        items = self._settle(argument[1], depth)
+        if not isinstance(items, list):
+            return items if is_marker(items) else _malformed("Fn::Join")
+        return _joined(argument[0], items)
+
+    def _sub(self, argument: object, depth: int) -> object:
+        text: object = argument
+        own: Mapping[str, Any] = {}
+        if isinstance(argument, (list, tuple)) and len(argument) == 2:
+            text, own = argument[0], _mapping(argument[1])
+        if not isinstance(text, str):
+            return _malformed("Fn::Sub")
+        parts: list[object] = []
+        end = 0
+        for match in _VARIABLE.finditer(text):
+            parts += [text[end : match.start()], self._variable(match[1], own, depth)]
+            end = match.end()
+        parts.append(text[end:])
+        filled = [part for part in parts if part != ""]
+        return filled[0] if len(filled) == 1 else _joined("", filled)
+
+    def _variable(self, name: str, own: Mapping[str, Any], depth: int) -> object:
+        if name.startswith("!"):
+            return f"${{{name[1:]}}}"
+        if name in own:
+            return self._settle(own[name], depth)
+        return self._attribute(name, depth) if "." in name else self._ref(name, depth)
+
+    def _select(self, argument: object, depth: int) -> object:
+        if not isinstance(argument, (list, tuple)) or len(argument) != 2:
+            return _malformed("Fn::Select")
+        index, items = whole(self._settle(argument[0], depth)), self._settle(argument[1], depth)
+        if index is None:
+            return _malformed("Fn::Select")
+        if isinstance(items, Zones):
+            return ZoneAt(index)
+        if isinstance(items, list):
+            return items[index] if 0 <= index < len(items) else _malformed("Fn::Select")
+        return items if isinstance(items, Unknown) else Unknown("it is a part of a value not known yet", _SAY_IT)
+
+    def _split(self, argument: object, depth: int) -> object:
+        if not isinstance(argument, (list, tuple)) or len(argument) != 2 or not isinstance(argument[0], str):
+            return _malformed("Fn::Split")
+        text = self._settle(argument[1], depth)
+        if isinstance(text, str) and argument[0]:
+            return text.split(argument[0])
+        return text if isinstance(text, Unknown) else Unknown("it is a part of a value not known yet", _SAY_IT)
+
+    def _find_in_map(self, argument: object, depth: int) -> object:
+        if not isinstance(argument, (list, tuple)) or len(argument) < 3:
+            return _malformed("Fn::FindInMap")
+        table, first, second = (self._settle(part, depth) for part in argument[:3])
+        rows = _mapping(self._section("Mappings").get(table)) if isinstance(table, str) else {}
+        row = _mapping(rows.get(first)) if isinstance(first, str) else {}
+        if isinstance(second, str) and second in row:
+            return row[second]
+        default = _mapping(argument[3]).get("DefaultValue") if len(argument) > 3 else None
+        if default is not None:
+            return self._settle(default, depth)
+        return Unknown(f"mapping {table} has no value for this", "look at the template's Mappings")
+
+    def _if(self, argument: object, depth: int) -> object:
+        if not isinstance(argument, (list, tuple)) or len(argument) != 3:
+            return _malformed("Fn::If")
+        truth = self._condition({"Condition": argument[0]}, depth)
+        if truth is None:
+            reason = f"condition {argument[0]} depends on what the deploy is given"
+            return Unknown(reason, "pass --parameter NAME=VALUE")
+        return self._settle(argument[1] if truth else argument[2], depth)
+
+    def _condition(self, condition: object, depth: int) -> bool | None:
+        """Whether a condition holds; None if that is not known."""
+        if depth > _DEEPEST or not isinstance(condition, Mapping) or len(condition) != 1:
+            return None
+        ((name, argument),) = condition.items()
+        if name == "Condition":
+            return self._condition(self._section("Conditions").get(argument), depth + 1)
+        if not isinstance(argument, (list, tuple)):
+            return None
+        if name == "Fn::Equals" and len(argument) == 2:
+            left, right = (self._settle(side, depth + 1) for side in argument)
+            return None if is_marker(left) or is_marker(right) else str(left) == str(right)
+        truths = [self._condition(item, depth + 1) for item in argument]
+        return _combined(name, truths)
+
+    def _zones(self, argument: object, depth: int) -> object:
+        region = self._settle(argument, depth)
+        if region in ("", self._surroundings.region):
+            return Zones()
+        return Unknown("its zones are those of another Region", "name the zones")
+
+    def _import_value(self, argument: object, depth: int) -> object:
+        name = self._settle(argument, depth)
+        if not isinstance(name, str):
+            return name if isinstance(name, Unknown) else _malformed("Fn::ImportValue")
+        for stack in self._surroundings.beside:
+            neighbour = self._neighbour(stack)
+            for output in neighbour._section("Outputs").values():
+                exported = _mapping(_mapping(output).get("Export")).get("Name")
+                if exported is not None and neighbour._settle(exported, depth) == name:
+                    return neighbour._settle(_mapping(output).get("Value"), depth)
+        return StackOutput(name)
+
+    def _stack_output(self, argument: object, depth: int) -> object:
+        asked = _mapping(argument)
+        stack, output = self._settle(asked.get("StackName"), depth), self._settle(asked.get("OutputName"), depth)
+        region = self._settle(asked.get("Region", self._surroundings.region), depth)
+        if not isinstance(stack, str) or not isinstance(output, str) or region != self._surroundings.region:
+            return Unknown("it is an output of a stack that the template does not name", _SAY_IT)
+        if stack in self._surroundings.beside:
+            neighbour = self._neighbour(stack)
+            if output in neighbour._section("Outputs"):
+                return neighbour._settle(_mapping(neighbour._section("Outputs")[output]).get("Value"), depth)
+        return StackOutput(output, stack)
+
+    def _neighbour(self, stack: str) -> Template:
+        if stack not in self._neighbours:
+            around = Surroundings(self.region, self._surroundings.account, {}, self._surroundings.beside)
+            self._neighbours[stack] = Template(self._surroundings.beside[stack], around, stack=stack)
+        return self._neighbours[stack]
+
+
+def partition(region: str) -> str:
+    """The partition of a Region, as ARNs write it."""
+    if region.startswith("cn-"):
+        return "aws-cn"
+    return "aws-us-gov" if region.startswith("us-gov-") else "aws"
+
+
+def is_marker(value: object) -> TypeGuard[Marker]:
+    """Whether the value is not plain data."""
+    return isinstance(value, _MARKERS)
+
+
+def mapping(value: object) -> dict[str, Any]:
+    """The value if it is a mapping, else an empty one: a malformed template has no answer there."""
+    return dict(value) if isinstance(value, Mapping) else {}
+
+
+def items(value: object) -> list[Any]:
+    """The value if it is a list, else an empty one."""
+    return list(value) if isinstance(value, Sequence) and not isinstance(value, str) else []
+
+
+def whole(value: object) -> int | None:
+    """The whole number that the value is or is written as."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        return None
+    try:
+        return int(value)
+    except (ValueError, OverflowError):
+        return None
+
+
+def yes(value: object) -> bool:
+    """Whether the value is true, as a template may write it."""
+    return value is True or (isinstance(value, str) and value.lower() == "true")
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _malformed(function: str) -> Unknown:
+    return Unknown(f"{function} is not written as CloudFormation wants it", "correct the template")
+
+
+def _dynamic(value: str) -> object:
+    match = _DYNAMIC.fullmatch(value)
+    if match:
+        return SsmParameter(match[1])
+    if "{{resolve:" in value:
+        return Unknown("it is a dynamic reference that the deploy resolves", _SAY_IT)
+    return value
+
+
+def _joined(separator: str, parts: Sequence[object]) -> object:
+    texts = []
+    for part in parts:
+        if isinstance(part, Unknown):
+            return part
+        if is_marker(part) or isinstance(part, (list, dict)):
+            return Unknown("it is put together from values that only a deploy settles", _SAY_IT)
+        texts.append(str(part))
+    return separator.join(texts)
+
+
+def _combined(name: str, truths: Sequence[bool | None]) -> bool | None:
+    if name == "Fn::Not" and len(truths) == 1:
+        return None if truths[0] is None else not truths[0]
+    deciding = {"Fn::And": False, "Fn::Or": True}.get(name)
+    if deciding is None or not truths:
+        return None
+    if deciding in truths:
+        return deciding
+    return None if None in truths else not deciding

@@ -1,0 +1,1 @@
+"""Batch jobs on FPGAs: each names the design that it needs."""

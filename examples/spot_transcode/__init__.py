@@ -1,0 +1,1 @@
+"""Videos that are put into a bucket, transcoded by Spot instances with a hardware encoder."""
