@@ -28,8 +28,8 @@ setup: $(PYTHON_READY) $(NODE_READY) $(CDK_READY) ## install everything the othe
 demo: setup ## deploy the example to an emulator on this machine, drive it, destroy it
 	$(PY) -m demo
 
-test: setup ## run all tests
-	$(PY) -m pytest
+test: setup ## run all tests, a file to each core
+	$(PY) -m pytest --numprocesses auto --dist loadfile
 
 check: lint types templates package ## ruff, mypy --strict, cfn-lint, cdk-nag and the packaging checks
 
@@ -54,10 +54,11 @@ package: setup
 synth: setup ## write every example's cloud assembly to build/synth/<example>/, without credentials or context
 	$(PY) scripts/synth.py $(BUILD)/synth
 
-bench: setup ## synthesis time against the same resources by hand; what the node program and a release pass take
+bench: setup ## synthesis against the same resources by hand; what node program and release pass take; packing against first fit
 	$(PY) -m benchmarks.synth
 	$(PY) -m benchmarks.node
 	$(PY) -m benchmarks.release
+	$(PY) -m benchmarks.packing
 
 mutants: setup ## change the release function in one place at a time: which changes would no test notice?
 	$(PY) -m pip install --quiet --requirement requirements-mutants.txt

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from constructs_lib.catalog import tables
+from constructs_lib.validation import integer, text
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +41,9 @@ def accelerator(model: str, *, memory_mib: int | None = None) -> Accelerator | N
         memory_mib: of the accelerator, for a model that EC2 rents with more than one size of memory.
             Default: the smallest.
     """
+    text("catalog", "model", model, cure="write for example 'L4'")
+    if memory_mib is not None:
+        integer("catalog", "memory_mib", memory_mib, minimum=1, cure="give MiB of one accelerator, or leave it out")
     sizes = _accelerators().get(model, {})
     fitting = [size for size in sizes if memory_mib is None or size <= memory_mib]
     if not fitting:

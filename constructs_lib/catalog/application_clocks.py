@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 
 from constructs_lib.catalog import tables
+from constructs_lib.validation import text
 
 
 def application_clocks(family: str) -> tuple[int, int] | None:
@@ -13,7 +14,7 @@ def application_clocks(family: str) -> tuple[int, int] | None:
 
     Return None for a family for which AWS publishes none.
     """
-    return _application_clocks().get(family)
+    return _application_clocks().get(text("catalog", "family", family, cure="write for example 'g6'"))
 
 
 @cache

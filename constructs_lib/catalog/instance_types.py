@@ -22,6 +22,8 @@ PLACEMENTS = ("cluster", "partition", "spread")
 
 _NAME = re.compile(r"[a-z][a-z0-9-]*\.[a-z0-9-]+")
 _DATE = re.compile(r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])")
+_MOST = 10**12  # beyond all machines, and within what can be calculated with
+_MOST_ACCELERATORS = 10_000
 _IF_UNKNOWN = "leave it out if you do not know"
 _STATE_THE_FACTS = (
     "pass AcceleratedType(name=..., kind=..., model=..., accelerators=..., accelerator_memory_mib=..., "
@@ -106,9 +108,15 @@ class AcceleratedType:
         where = f"AcceleratedType {self.name}"
         one_of(where, "kind", self.kind, known_kinds(), cure="NVIDIA GPUs are 'nvidia'")
         text(where, "model", self.model, cure="give the accelerator's name, for example 'L4'")
-        integer(where, "accelerators", self.accelerators, minimum=1, cure="count what the operating system sees")
+        cure = "count what the operating system sees"
+        integer(where, "accelerators", self.accelerators, minimum=1, maximum=_MOST_ACCELERATORS, cure=cure)
         integer(
-            where, "accelerator_memory_mib", self.accelerator_memory_mib, minimum=1, cure="give MiB of one accelerator"
+            where,
+            "accelerator_memory_mib",
+            self.accelerator_memory_mib,
+            minimum=1,
+            maximum=_MOST,
+            cure="give MiB of one accelerator",
         )
         one_of(where, "architecture", self.architecture, ARCHITECTURES, cure="name the CPU's architecture")
         if self.video_encoder is None:

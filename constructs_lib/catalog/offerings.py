@@ -7,11 +7,12 @@ from functools import cache
 from types import MappingProxyType
 
 from constructs_lib.catalog import tables
+from constructs_lib.validation import text
 
 
 def offered_in(name: str) -> tuple[str, ...] | None:
     """Return the regions that offer an instance type, in alphabetical order, or None if the table does not say."""
-    return _offerings().get(name)
+    return _offerings().get(text("catalog", "instance_type", name, cure="write for example 'g6.xlarge'"))
 
 
 @cache

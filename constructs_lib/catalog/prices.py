@@ -8,6 +8,7 @@ from functools import cache
 from types import MappingProxyType
 
 from constructs_lib.catalog import tables
+from constructs_lib.validation import text
 
 HOME = "us-east-1"
 """The region whose prices the facts of a type carry."""
@@ -49,12 +50,17 @@ class SpotSaving:
 
 def price(name: str, region: str) -> Price | None:
     """Return what an instance type costs in a region, or None if the tables do not say."""
-    return _prices().get((name, region))
+    return _prices().get(_asked(name, region))
 
 
 def spot_saving(name: str, region: str) -> SpotSaving | None:
     """Return what Spot saved on an instance type in a region, or None if the tables do not say."""
-    return _spot_savings().get((name, region))
+    return _spot_savings().get(_asked(name, region))
+
+
+def _asked(name: str, region: str) -> tuple[str, str]:
+    of_type = text("catalog", "instance_type", name, cure="write an instance type, for example 'g6.xlarge'")
+    return of_type, text("catalog", "region", region, cure="write a region, for example 'eu-west-1'")
 
 
 @cache

@@ -6,9 +6,11 @@ They come with the library, under ``data/``. A refresh (:mod:`constructs_lib.cat
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from constructs_lib.catalog.cells import key, wrong_cell
 from constructs_lib.errors import ArgumentError
 from constructs_lib.validation import complaint, instance_of
 
@@ -78,6 +80,62 @@ def rows_of(lines: Iterable[str]) -> list[dict[str, str]]:
     return list(csv.DictReader(line for line in lines if not line.startswith("#")))
 
 
+def folder_named(where: str, folder: object, *, cure: str) -> Path:
+    """Return the folder as a path, if it can be the name of one."""
+    named = str(instance_of(where, "folder", folder, (str, Path), cure=cure))
+    try:
+        fits = b"\0" not in os.fsencode(named)
+    except UnicodeEncodeError:
+        fits = False
+    if not fits:
+        raise ArgumentError(complaint(where, "folder", "be a name that the file system takes", named, cure))
+    return Path(named)
+
+
+def checked(where: str, folder: Path, name: str, *, cure: str, older: bool = False) -> list[dict[str, str]]:
+    """Return the rows of a table in a folder, if it is one that can be used.
+
+    Args:
+        where: for messages.
+        folder: that holds it.
+        name: of the table.
+        cure: for messages.
+        older: whether an older library may have written it, which did not know all columns. Default: no.
+
+    Raises:
+        ArgumentError: it cannot be read, lacks rows or columns, or has a cell that cannot be true.
+    """
+
+    def wrong(rule: str, value: object) -> ArgumentError:
+        return ArgumentError(complaint(where, "folder", f"hold {name} {rule}", value, cure))
+
+    import csv
+
+    try:
+        rows = read_from(folder, name)
+    except FileNotFoundError:
+        rows = []
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise wrong("that can be read", str(error)) from error
+    missing = [column for column in REFRESHED[name] if rows and column not in rows[0]]
+    if rows and missing and not (older and next(iter(REFRESHED[name])) in rows[0]):
+        raise wrong(f"with the columns {', '.join(missing)}", str(folder))
+    if not rows:
+        raise wrong("with rows", str(folder))
+    known: set[tuple[str, ...]] = set()
+    for row in rows:
+        this = key(name, row)
+        if None in row:
+            raise wrong("without too many cells in a row", " ".join(this))
+        column = wrong_cell(name, row)
+        if column is not None:
+            raise wrong(f"with a {column} that can be true in the row of {' '.join(this)}", row[column])
+        if this in known:
+            raise wrong("without a row that is there more than once", " ".join(this))
+        known.add(this)
+    return rows
+
+
 def use_tables(folder: str | Path) -> None:
     """Take what a refresh has written in place of the tables that come with the library, for the rest of the process.
 
@@ -88,19 +146,14 @@ def use_tables(folder: str | Path) -> None:
         folder: that ``accel-fleet catalog refresh`` has written.
 
     Raises:
-        ArgumentError: the folder lacks a table or a column, or the library has answered from other tables before.
+        ArgumentError: the folder lacks a table, a row or a column, or has a cell that cannot be true; or the library
+            has answered from other tables before.
     """
     where = "use_tables"
     cure = "run 'accel-fleet catalog refresh --output FOLDER' with this version of the library"
-    instance_of(where, "folder", folder, (str, Path), cure=cure)
-    chosen = Path(folder).resolve()
-    for name, columns in REFRESHED.items():
-        file = chosen / name
-        rows = read_from(chosen, name) if file.is_file() else []
-        missing = [column for column in columns if rows and column not in rows[0]]
-        if missing or not rows:
-            rule = f"hold {name} with {'the columns ' + ', '.join(missing) if missing else 'rows'}"
-            raise ArgumentError(complaint(where, "folder", rule, str(folder), cure))
+    chosen = folder_named(where, folder, cure=cure).resolve()
+    for name in REFRESHED:
+        checked(where, chosen, name, cure=cure)
     if _Choice.read_from not in (None, chosen):
         rule = "be chosen before the library is asked for the first fact"
         raise ArgumentError(complaint(where, "folder", rule, str(folder), "call it at the top of the app"))

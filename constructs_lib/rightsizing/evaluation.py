@@ -18,7 +18,7 @@ from constructs_lib.rightsizing.workload import Workload
 # context and what memory management wastes. On a CPU type it is for the operating system.
 USABLE_SHARE = 0.9
 _MOST_STAGES = 64
-_TWICE = math.log(2)
+_TWICE, _FOUR_TIMES = math.log(2), math.log(4)
 _PATIENCE_MS = 10_000.0
 _TOO_SLOW = "no measured load keeps the latency goal"
 
@@ -139,8 +139,9 @@ def _by_device(workload: Workload) -> Mapping[str, tuple[Match, ...]]:
     return {device: tuple(each) for device, each in found.items()}
 
 
-def _by_cost(choice: Choice) -> tuple[float, int, str]:
-    return (choice.usd_per_unit or 0.0, choice.instances or 0, choice.instance_type)
+def _by_cost(choice: Choice) -> tuple[float, int, float, str]:
+    """Of two that cost the same the fewer instances come first, and without a rate the smaller one."""
+    return (choice.usd_per_unit or 0.0, choice.instances or 0, choice.usd_per_hour or 0.0, choice.instance_type)
 
 
 def _by_hour(choice: Choice) -> tuple[bool, float, str]:
@@ -260,11 +261,11 @@ def _layout(machine: Machine, question: _Question, match: Match, fewest: int | N
 
 
 def _goals(layout: _Layout, workload: Workload) -> tuple[tuple[float | None, float | None], ...]:
-    measured = layout.match.measurement
+    match = layout.match
     return (
-        (workload.first_token_ms, measured.first_token_ms),
-        (workload.per_token_ms, measured.per_token_ms),
-        (workload.latency_ms, measured.latency_ms),
+        (workload.first_token_ms, match.first_token_ms),
+        (workload.per_token_ms, match.measurement.per_token_ms),
+        (workload.latency_ms, match.latency_ms),
     )
 
 
@@ -283,7 +284,7 @@ def _misses_goals(layout: _Layout, workload: Workload) -> bool:
 def _tries_patience(layout: _Layout, workload: Workload) -> bool:
     """Whether somebody who waits for the answer, and stated no goal, would be gone before its first token."""
     stated = (workload.first_token_ms, workload.latency_ms)
-    waited = layout.match.measurement.first_token_ms
+    waited = layout.match.first_token_ms
     return workload.use == "inference" and stated == (None, None) and waited is not None and waited > _PATIENCE_MS
 
 
@@ -306,6 +307,7 @@ def _choice(
     per_unit = None
     if usd is not None and value is not None:
         per_unit = usd * (nodes if instances is None else instances) * amount / (workload.rate or value)
+        per_unit = float(f"{per_unit:.12g}")  # the last bits would decide between two that cost the same
     if per_unit is None and why_unranked is None:
         why_unranked = f"its price in {question.prices_of} is not known"
     held = fewest or machine.devices
@@ -333,7 +335,7 @@ def _choice(
         usd_per_unit=per_unit,
         unit_of_work=unit_of_work,
         watts_per_unit=None if value is None else _watts(machine, nodes, value),
-        confidence=None if layout is None else _confidence(layout, workload, instances),
+        confidence=None if layout is None else _confidence(layout, machine, question, instances),
         why_unranked=why_unranked,
     )
 
@@ -364,8 +366,8 @@ def _watts(machine: Machine, nodes: int, value: float) -> float | None:
     return facts.power_limit_w * machine.devices * (machine.fraction or 1.0) * nodes / value
 
 
-def _confidence(layout: _Layout, workload: Workload, instances: int | None) -> str:
-    match = layout.match
+def _confidence(layout: _Layout, machine: Machine, question: _Question, instances: int | None) -> str:
+    match, workload = layout.match, question.workload
     level = 0
     if not match.measurement.on_ec2 or layout.copies > 1:
         level = 1
@@ -373,9 +375,22 @@ def _confidence(layout: _Layout, workload: Workload, instances: int | None) -> s
         level = 1
     if workload.use == "training" and instances is not None and instances > layout.nodes:
         level = 1  # several such jobs side by side are no one job at the sum of their speeds
-    if match.stand_in or match.distance is None:
+    if match.stand_in or match.distance is None or match.distance > _FOUR_TIMES + 1e-9:
+        level = 2
+    if _wants_more_at_once(layout, machine, question, instances):
         level = 2
     return CONFIDENCES[level]
+
+
+def _wants_more_at_once(layout: _Layout, machine: Machine, question: _Question, instances: int | None) -> bool:
+    """Whether one request at a time was measured, where the work takes several and the memory holds them."""
+    measured, workload = layout.match.measurement, question.workload
+    if not workload.writes_text or workload.concurrency is not None or measured.concurrency is None:
+        return False
+    if measured.concurrency > 1 or instances == layout.nodes:
+        return False
+    devices = max(1, measured.count) // measured.nodes
+    return question.fits(machine, devices, sequences=2, stages=measured.nodes)
 
 
 def _figure(layout: _Layout, workload: Workload) -> Figure:
@@ -406,6 +421,7 @@ def _figure(layout: _Layout, workload: Workload) -> Figure:
         source=measured.source,
         date=measured.date,
         conditions=", ".join(parts),
+        replicas=layout.copies,
         concurrency=None if measured.concurrency is None else measured.concurrency * layout.copies,
         first_token_ms=measured.first_token_ms,
         per_token_ms=measured.per_token_ms,

@@ -106,6 +106,8 @@ class Match:
         gap: between the sizes of the models, as a share of the workload's; 0.0 for the same model.
         stand_in: whether another model of nearly the same size was measured.
         distance: how far its requests are from the workload's: 0 the same, None where they are not known.
+        reading: how many times as long the workload's inputs are, 1.0 where they are not longer.
+        writing: how many times as long its outputs are, 1.0 where they are not longer.
     """
 
     measurement: Measurement
@@ -113,6 +115,24 @@ class Match:
     gap: float
     stand_in: bool
     distance: float | None
+    reading: float = 1.0
+    writing: float = 1.0
+
+    @property
+    def first_token_ms(self) -> float | None:
+        """What the measured time comes to for the workload's requests: a longer input takes longer in proportion."""
+        measured = self.measurement.first_token_ms
+        return None if measured is None else measured * self.reading
+
+    @property
+    def latency_ms(self) -> float | None:
+        """What the measured time of an answer comes to: longer inputs and outputs take longer in proportion."""
+        measured, first = self.measurement.latency_ms, self.measurement.first_token_ms
+        if measured is None:
+            return None
+        if first is None:
+            return measured * max(self.reading, self.writing)
+        return first * self.reading + max(0.0, measured - first) * self.writing
 
 
 @cache
@@ -157,18 +177,33 @@ def _match(measurement: Measurement, workload: Workload, *, gap: float, stand_in
     value = _in_unit(measurement, workload)
     if value is None:
         return None
-    return Match(measurement=measurement, value=value, gap=gap, stand_in=stand_in, distance=distance)
+    reading, writing = (
+        max(1.0, wanted / measured) if measured else 1.0 for measured, wanted in _lengths(measurement, workload)
+    )
+    return Match(
+        measurement=measurement,
+        value=value,
+        gap=gap,
+        stand_in=stand_in,
+        distance=distance,
+        reading=reading,
+        writing=writing,
+    )
+
+
+def _lengths(measurement: Measurement, workload: Workload) -> tuple[tuple[int | None, int], tuple[int | None, int]]:
+    """Input and output of a request, measured and wanted; where no text is written the output does not count."""
+    if workload.use == "training" or not workload.writes_text:
+        return (measurement.input_tokens, workload.longest_sequence), (None, 1)
+    read, written = workload.request_tokens
+    return (measurement.input_tokens, read), (measurement.output_tokens, written)
 
 
 def _distance(measurement: Measurement, workload: Workload) -> tuple[bool, float | None]:
     """Whether the requests compare, and how far they are apart: the sum of the logarithms of the ratios."""
-    if workload.use == "training":
-        pairs = [(measurement.input_tokens, workload.longest_sequence)]
-    elif workload.writes_text:
-        read, written = workload.request_tokens
-        pairs = [(measurement.input_tokens, read), (measurement.output_tokens, written)]
-    else:
-        pairs = [(measurement.input_tokens, workload.longest_sequence)] if measurement.input_tokens else []
+    pairs = _lengths(measurement, workload)[: 2 if workload.writes_text else 1]
+    if workload.use != "training" and not workload.writes_text and not measurement.input_tokens:
+        pairs = ()
     ratios = [abs(math.log(measured / wanted)) for measured, wanted in pairs if measured]
     if len(ratios) < len(pairs):
         return True, None
@@ -183,6 +218,9 @@ def _in_unit(measurement: Measurement, workload: Workload) -> float | None:
     if measurement.unit == unit:
         if unit == "sequences/s" and measurement.input_tokens:
             return measurement.value * measurement.input_tokens / workload.longest_sequence
+        if unit == "requests/s" and measurement.input_tokens and not workload.writes_text:
+            # Longer ones take longer at least in proportion; of shorter ones nobody has shown that it does more.
+            return measurement.value * min(1.0, measurement.input_tokens / workload.longest_sequence)
         return measurement.value
     if (measurement.unit, unit) == ("tokens/s", "requests/s"):
         return measurement.value / workload.request_tokens[1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from constructs_lib.rightsizing.evaluation import Answer
-from constructs_lib.rightsizing.machines import Machine
+from constructs_lib.rightsizing.machines import Machine, abilities
 from constructs_lib.rightsizing.recommendation import Choice, Hint
 from constructs_lib.rightsizing.workload import Workload
 
@@ -36,6 +36,7 @@ def hints_for(workload: Workload, answer: Answer, ask: Ask) -> tuple[Hint, ...]:
             _quantise(workload, answer, ask),
             _adapters(workload, answer, ask),
             _batching(workload, answer, ask),
+            _one_at_a_time(workload, answer),
             _age(answer),
         )
         for hint in hints
@@ -57,12 +58,19 @@ def _fit(workload: Workload, answer: Answer) -> Iterator[Hint]:
         )
         yield Hint(kind="several-instances", text=text, instance_type=first.instance_type)
     if not answer.choices:
-        text = (
-            f"{len(answer.unmeasured)} types fit, and none of them can be ranked: no figure of this work is known for "
-            "them, or no price. They are listed by the price of an hour, which says nothing about what they do in it; "
-            "measure two or three."
+        yield Hint(kind="not-measured", text=_not_measured(len(answer.unmeasured)))
+
+
+def _not_measured(types: int) -> str:
+    if types == 1:
+        return (
+            "1 type fits, and it cannot be ranked: no figure of this work is known for it, or no price. Measure what "
+            "it does."
         )
-        yield Hint(kind="not-measured", text=text)
+    return (
+        f"{types} types fit, and none of them can be ranked: no figure of this work is known for them, or no price. "
+        "They are listed by the price of an hour, which says nothing about what they do in it; measure two or three."
+    )
 
 
 def _cpu(workload: Workload, answer: Answer, ask: Ask) -> Iterator[Hint]:
@@ -121,14 +129,22 @@ def _quantise(workload: Workload, answer: Answer, ask: Ask) -> Iterator[Hint]:
     best = answer.choices[0] if answer.choices else None
     smallest = _cheapest(answer)
     asked = [(width, ask(workload.with_changes(precision=width), _any)) for width in _narrower(workload)]
-    measured = [(choice, width) for width, other in asked for choice in other.choices[:1] if _cheaper(choice, best)]
+    measured = [
+        (choice, width)
+        for width, other in asked
+        for choice in other.choices
+        if _cheaper(choice, best) and (best is None or _comparable(choice))
+    ]
+    cheapest = None
     if measured:
-        choice, width = min(measured, key=lambda pair: (pair[0].usd_per_unit or 0.0, pair[1]))
-        text = f"Quantised to {width.upper()} it is cheaper: {_cost(choice)}{_against(best)}. Check its answers first."
-        yield _hint("quantise", text, choice)
+        cheapest, width = min(measured, key=lambda pair: (pair[0].usd_per_unit or 0.0, pair[1]))
+        text = (
+            f"Quantised to {width.upper()} it is cheaper: {_cost(cheapest)}{_against(best)}. Check its answers first."
+        )
+        yield _hint("quantise", text, cheapest)
     for width, other in asked:
         small = _cheapest(other)
-        if small is not None and _smaller(small, smallest) and (not measured or small != measured[0][0]):
+        if small is not None and _smaller(small, smallest) and small != cheapest:
             held = "" if smallest is None else f", where {workload.weights_precision.upper()} takes {_hour(smallest)}"
             text = f"Quantised to {width.upper()} it fits on {_hour(small)}{held}. Check its answers first."
             yield _hint("quantise-to-fit", text, small, cost=False)
@@ -170,8 +186,29 @@ def _batching(workload: Workload, answer: Answer, ask: Ask) -> Iterator[Hint]:
         yield _hint("batching", text, high)
 
 
+def _one_at_a_time(workload: Workload, answer: Answer) -> Iterator[Hint]:
+    """Say so where the ranking rests on figures of one request at a time, and the work takes several."""
+    best = _best(answer)
+    if best is None or best.throughput is None or not workload.writes_text or workload.concurrency is not None:
+        return
+    figure = best.throughput
+    enough = best.instances == best.instances_per_replica
+    if best.confidence == "low" and figure.concurrency == figure.replicas and not enough:
+        text = (
+            f"The figure of {best.instance_type} is of one request at a time, for nobody has measured more of them "
+            "together. Served together they take fewer instances, above all with accelerators: measure that before "
+            "you rent so many."
+        )
+        yield _hint("one-at-a-time", text, best)
+
+
 def _age(answer: Answer) -> Iterator[Hint]:
     best = answer.choices[0] if answer.choices else None
+    if best is not None and best.accelerator is not None:
+        ended = abilities(best.accelerator).ended
+        if ended is not None:
+            text = f"Look at the software of {best.instance_type} before you choose it: {ended}."
+            yield _hint("software-has-ended", text, best)
     if best is not None and best.status == "previous":
         text = f"{best.instance_type} is of a previous generation: AWS still rents it, but builds no more of it."
         yield _hint("previous-generation", text, best)
@@ -208,6 +245,11 @@ def _cheaper(choice: Choice, than: Choice | None) -> bool:
     if choice.usd_per_unit is None:
         return False
     return than is None or than.usd_per_unit is None or choice.usd_per_unit < _WORTH_SAYING * than.usd_per_unit
+
+
+def _comparable(choice: Choice) -> bool:
+    """Whether its figure is of about the requests that are wanted: else they would make the difference."""
+    return choice.confidence != "low"
 
 
 def _smaller(choice: Choice, than: Choice | None) -> bool:

@@ -20,11 +20,13 @@ class Abilities:
         precisions: that it computes with.
         text: whether models are served on it that write text token by token.
         training: whether it is made for training.
+        ended: what its maker has given up of its software, in words. None: nothing that is known.
     """
 
     precisions: tuple[str, ...]
     text: bool
     training: bool
+    ended: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,7 +91,10 @@ def _all() -> tuple[Machine, ...]:
 def _abilities() -> Mapping[str, Abilities]:
     return {
         row["model"]: Abilities(
-            precisions=tuple(row["precisions"].split()), text=row["text"] == "yes", training=row["training"] == "yes"
+            precisions=tuple(row["precisions"].split()),
+            text=row["text"] == "yes",
+            training=row["training"] == "yes",
+            ended=row["ended"] or None,
         )
         for row in tables.read("precisions.csv")
     }

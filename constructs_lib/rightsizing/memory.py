@@ -190,7 +190,8 @@ def _serving(workload: Workload, facts: Model, devices: int, stages: int, sequen
     embedding = shape.embedding_parameters if shape is not None and facts.kind == "decoder" else 0
     weights = weight_bytes(facts.parameters, workload.weights_precision, embedding_parameters=embedding) / stages
     if shape is None:
-        passing = _OVERHEAD * weights * sequences
+        # They are computed in 16 bits or more, however few the weights have.
+        passing = _OVERHEAD * max(weights, facts.parameters * _BYTES["bf16"] / stages) * sequences
         return Memory(weights=weights / devices / MIB, activations=passing / devices / MIB)
     tokens = workload.longest_sequence
     if facts.kind != "decoder":

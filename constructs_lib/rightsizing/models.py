@@ -11,6 +11,9 @@ from constructs_lib.errors import ArgumentError
 from constructs_lib.rightsizing import tables
 from constructs_lib.validation import complaint, instance_of, integer, number, one_of, text
 
+_MOST = 10**9  # of anything in a shape: beyond all models, and within what can be calculated with
+_LARGEST_MODEL = 1e15
+_COPY_IT = "copy it from the model's config.json"
 MODEL_KINDS = ("decoder", "encoder", "vision", "diffusion")
 
 
@@ -47,7 +50,7 @@ class ModelShape:
     def __post_init__(self) -> None:
         where = "ModelShape"
         for parameter in ("layers", "hidden", "heads"):
-            integer(where, parameter, getattr(self, parameter), minimum=1, cure="copy it from the model's config.json")
+            integer(where, parameter, getattr(self, parameter), minimum=1, maximum=_MOST, cure=_COPY_IT)
         for parameter, default in (
             ("kv_heads", self.heads),
             ("head_dim", max(1, self.hidden // self.heads)),
@@ -57,7 +60,7 @@ class ModelShape:
         ):
             value = getattr(self, parameter)
             if value is not None:
-                integer(where, parameter, value, minimum=1, cure="copy it from the model's config.json")
+                integer(where, parameter, value, minimum=1, maximum=_MOST, cure=_COPY_IT)
             else:
                 object.__setattr__(self, parameter, default)
         if self.tied is None:
@@ -116,7 +119,8 @@ class Model:
         where = "Model"
         text(where, "name", self.name, cure="name the model, for example 'llama-3.1-8b'")
         one_of(where, "kind", self.kind, MODEL_KINDS, cure="a model that writes text is a 'decoder'")
-        number(where, "parameters", self.parameters, above=0, cure="count the parameters: 8.03e9 for 8 billion")
+        cure = "count the parameters: 8.03e9 for 8 billion"
+        number(where, "parameters", self.parameters, above=0, maximum=_LARGEST_MODEL, cure=cure)
         if self.shape is not None:
             instance_of(where, "shape", self.shape, ModelShape, cure="write ModelShape(layers=32, ...)")
 

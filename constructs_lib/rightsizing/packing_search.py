@@ -16,6 +16,8 @@ from constructs_lib.errors import MissingExtraError
 from constructs_lib.rightsizing.packing_problem import Problem, Unit
 
 _UNITS_AT_A_TIME = 6
+# Places for all items together, up to which all units are taken at a time.
+_FEW_PLACES = 500
 _EFFORT_OF_A_STEP = 0.1
 # A step that the solver answers at once still costs the time to write it down.
 _LEAST_OF_A_STEP = 0.005
@@ -52,7 +54,8 @@ def search(problem: Problem, units: list[Unit], *, enough: int, effort: float) -
     spent, in_vain = 0.0, 0
     while len(units) > enough and spent < effort and in_vain < _MOST_STEPS_IN_VAIN:
         units.sort(key=lambda unit: _load(problem, unit))
-        everything = len(units) <= _UNITS_AT_A_TIME
+        places = len(problem.items) * len(units) * problem.slots
+        everything = len(units) <= _UNITS_AT_A_TIME or places <= _FEW_PLACES
         chosen = range(1, len(units))
         picked = [0, *(chosen if everything else choice.sample(chosen, _UNITS_AT_A_TIME - 1))]
         step = effort - spent if everything else _EFFORT_OF_A_STEP

@@ -21,10 +21,11 @@ class Figure:
         source: whom it is attributed to.
         date: month of the measurement.
         conditions: what was measured, in words.
+        replicas: whose figures are added up. Default: 1, the instance as it was measured.
         concurrency: requests at the same time on the instance. None: not known.
-        first_token_ms: median time to the first token. None: not known.
-        per_token_ms: median time between two tokens. None: not known.
-        latency_ms: median time of a whole answer. None: not known.
+        first_token_ms: median time to the first token, as measured. None: not known.
+        per_token_ms: median time between two tokens, as measured. None: not known.
+        latency_ms: median time of a whole answer, as measured. None: not known.
     """
 
     value: float
@@ -32,6 +33,7 @@ class Figure:
     source: str
     date: str
     conditions: str
+    replicas: int = 1
     concurrency: float | None = None
     first_token_ms: float | None = None
     per_token_ms: float | None = None
@@ -70,8 +72,9 @@ class Choice:
         watts_per_unit: draw of the accelerators at their limit for one unit of throughput at full load, W. None: no
             public figure, as for CPUs and Neuron devices.
         confidence: ``high`` (measured on EC2 with these accelerators), ``medium`` (elsewhere with the same ones, with
-            requests half or twice as long, or added up from replicas) or ``low`` (another model of nearly the same
-            size, or requests of unknown length). None: no figure.
+            requests more than twice as long or short, or added up from replicas) or ``low`` (another model of nearly
+            the same size, requests of unknown length or more than four times as long or short, or one request at a
+            time where the rate takes several). None: no figure.
         why_unranked: why it is not among the ranked ones. None: it is.
     """
 
@@ -120,7 +123,8 @@ class Hint:
     Attributes:
         kind: for programs: ``cpu-is-enough``, ``fraction-is-enough``, ``neuron-is-cheaper``, ``neuron-is-measured``,
             ``quantise`` (is cheaper), ``quantise-to-fit`` (on a smaller type), ``adapters``, ``batching``,
-            ``several-instances``, ``previous-generation``, ``not-measured`` or ``nothing-fits``.
+            ``one-at-a-time`` (nobody measured more), ``several-instances``, ``previous-generation``,
+            ``software-has-ended``, ``not-measured`` or ``nothing-fits``.
         text: for people.
         instance_type: that it is about. None: about none in particular.
         usd_per_unit: of that type, as in ``Choice``. None: not known.

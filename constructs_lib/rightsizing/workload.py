@@ -22,6 +22,10 @@ VIDEOS = ("2160p60", "2160p30", "1080p60", "1080p30", "720p30", "540p30")
 
 _SERVING = ("inference", "batch_inference")
 _SMALLEST_MODEL = 1e5  # fewer parameters were counted in billions
+_LARGEST_MODEL = 1e15
+# Beyond what anybody can mean, and within what can be calculated with.
+_SMALLEST, _LARGEST = 1e-9, 1e15
+_MOST = 10**9
 _LORA_RANK = 16
 _INPUT_TOKENS = 256
 _OUTPUT_TOKENS = 128
@@ -101,9 +105,11 @@ class Workload:
         unit: ``tokens/s`` (that are written; for training, that are read), ``requests/s``, ``sequences/s``,
             ``sessions``, ``streams`` or ``jobs/h``. Default: tokens for a model that writes text, else the use's own.
         first_token_ms: median time to the first token, at most. Default: no goal, but for ``inference`` without one a
-            load under which the first token took more than 10 seconds does not count.
+            load under which the first token took more than 10 seconds does not count. What was measured with shorter
+            inputs counts in proportion.
         per_token_ms: median time between two tokens, at most. Default: no goal.
-        latency_ms: median time of a whole answer, at most. Default: no goal.
+        latency_ms: median time of a whole answer, at most. Default: no goal. What was measured with shorter inputs and
+            outputs counts in proportion.
         stack: what the software runs on, any of ``cuda``, ``neuron`` and ``cpu``. Default: ``cuda`` and ``cpu``;
             ``cuda`` alone for training and HPC.
         architectures: CPU architectures that the software is built for. Default: ``x86_64`` and ``arm64``.
@@ -415,7 +421,7 @@ class Workload:
                     raise ArgumentError(complaint(where, parameter, rule, getattr(self, parameter), cure))
         if self.parameters is not None:
             cure = "count parameters, not billions: 8.03e9 for an 8B model"
-            number(where, "parameters", self.parameters, minimum=_SMALLEST_MODEL, cure=cure)
+            number(where, "parameters", self.parameters, minimum=_SMALLEST_MODEL, maximum=_LARGEST_MODEL, cure=cure)
         if self.shape is not None:
             instance_of(where, "shape", self.shape, ModelShape, cure="write ModelShape(layers=32, ...)")
         if self.model_kind is not None:
@@ -428,7 +434,7 @@ class Workload:
 
     def _check_memory(self, where: str) -> None:
         if self.memory_mib is not None:
-            number(where, "memory_mib", self.memory_mib, above=0, cure="give MiB of accelerator memory for one replica")
+            _amount(where, "memory_mib", self.memory_mib, "give MiB of accelerator memory for one replica")
         elif self.use in ("training", *_SERVING):
             if self.model is None and self.parameters is None:
                 cure = "name a published model, or state parameters= or a measured memory_mib="
@@ -437,7 +443,8 @@ class Workload:
             cure = "give MiB of accelerator memory for one job"
             raise ArgumentError(complaint(where, "memory_mib", "be known for hpc", None, cure))
         if self.accelerators is not None:
-            integer(where, "accelerators", self.accelerators, minimum=1, cure="leave it out for as few as possible")
+            cure = "leave it out for as few as possible"
+            integer(where, "accelerators", self.accelerators, minimum=1, maximum=_MOST, cure=cure)
         for parameter, choices in (("precision", PRECISIONS), ("kv_precision", ("bf16", "fp16", "fp8", "int8"))):
             value = getattr(self, parameter)
             if value is not None:
@@ -467,10 +474,10 @@ class Workload:
         for parameter in ("input_tokens", "output_tokens", "context_tokens", "concurrency"):
             value = getattr(self, parameter)
             if value is not None:
-                integer(where, parameter, value, minimum=1, cure="leave it out for the default")
+                integer(where, parameter, value, minimum=1, maximum=_MOST, cure="leave it out for the default")
         self._check_sequence(where)
         if self.rate is not None:
-            number(where, "rate", self.rate, above=0, cure="leave it out for as much as one instance can do")
+            _amount(where, "rate", self.rate, "leave it out for as much as one instance can do")
         if self.unit is not None:
             one_of(where, "unit", self.unit, UNITS_OF[self.use], cure="say what is counted")
             if self.unit == "tokens/s" and self.use in _SERVING and not self.writes_text:
@@ -504,7 +511,7 @@ class Workload:
             value = getattr(self, parameter)
             if value is None:
                 continue
-            number(where, parameter, value, above=0, cure="give milliseconds, or leave it out for no goal")
+            _amount(where, parameter, value, "give milliseconds, or leave it out for no goal")
             if parameter != "latency_ms" and not self.writes_text:
                 cure = "give latency_ms, the time of a whole answer"
                 raise ArgumentError(complaint(where, parameter, "go with a model that writes text", value, cure))
@@ -526,8 +533,8 @@ class Workload:
         for parameter, lowest, highest, settled in (
             ("lora_rank", 1, 4096, _LORA_RANK if self.method != "full" else None),
             ("zero_stage", 0, 3, 3),
-            ("tensor_parallel", 1, None, 1),
-            ("micro_batch", 1, None, 1),
+            ("tensor_parallel", 1, _MOST, 1),
+            ("micro_batch", 1, _MOST, 1),
         ):
             value = getattr(self, parameter)
             if value is None:
@@ -542,6 +549,12 @@ class Workload:
         if self.memory_mib is None and (self.facts is None or self.facts.shape is None):
             cure = "state shape=ModelShape(layers=..., hidden=..., heads=...), or a measured memory_mib="
             raise ArgumentError(complaint(where, "shape", "be known for training", self.shape, cure))
+
+
+def _amount(where: str, parameter: str, value: object, cure: str) -> None:
+    """Check a number above 0 that can be multiplied and divided by."""
+    number(where, parameter, value, above=0, cure=cure)
+    number(where, parameter, value, minimum=_SMALLEST, maximum=_LARGEST, cure=cure)
 
 
 def _given(arguments: dict[str, Any]) -> dict[str, Any]:

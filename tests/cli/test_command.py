@@ -160,3 +160,12 @@ def test_what_people_read_fits_into_80_columns(accel_fleet: Command, arguments: 
     assert (ran.status, ran.err) == (0, "")
     assert widest(ran.out) <= 80
     assert ran.out.isascii()
+
+
+def test_the_distribution_installs_it_under_its_name() -> None:
+    """Also what its extras bring is what it asks for."""
+    settings = (CHECKOUT / "pyproject.toml").read_text(encoding="utf-8")
+
+    assert '[project.scripts]\naccel-fleet = "constructs_lib.cli:main"\n' in settings
+    assert 'cli = ["boto3", "rich"]\n' in settings
+    assert 'packing = ["ortools"]\n' in settings

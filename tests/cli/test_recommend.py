@@ -103,3 +103,10 @@ def test_a_shape_that_is_not_whole_names_what_is_missing(accel_fleet: Command) -
 
     assert ran.status == 2
     assert "--layers must go with --hidden and --heads" in ran.err
+
+
+def test_a_type_without_accelerators_says_none(accel_fleet: Command) -> None:
+    ran = accel_fleet("recommend inference --model llama-3.1-8b --precision int4 --rate 5 --stack cpu")
+
+    first = next(line for line in ran.out.splitlines() if line.startswith("1 "))
+    assert first.split()[2] == "none"

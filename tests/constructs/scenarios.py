@@ -7,9 +7,10 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any
 
-from aws_cdk import Duration, Size, Stack
+from aws_cdk import Duration, RemovalPolicy, Size, Stack
 from aws_cdk import aws_autoscaling as autoscaling
 from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_fsx as fsx
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_logs as logs
@@ -25,20 +26,26 @@ from constructs_lib import (
     Drain,
     FleetImage,
     FleetLogs,
+    FleetNetwork,
     FleetSchedule,
     FleetStorage,
+    FlexibleTypes,
     Hours,
     IdlePolicy,
     IdleRelease,
     IdleSignal,
     KeepWarm,
+    LustreMount,
     MachineSetup,
     OperatingSystem,
+    Placement,
     Purchase,
     QueueDemand,
     Telemetry,
     WakeUp,
+    WarmPool,
     Weekday,
+    Workload,
 )
 from tests.support.stacks import fleet, project_context, stack, vpc
 
@@ -147,6 +154,59 @@ def fpga(scope: Construct) -> AcceleratedFleet:
     return fleet(scope, instance_types="f2.6xlarge", image=image, idle=IdlePolicy(threshold_transfers=1000))
 
 
+def training(scope: Construct) -> AcceleratedFleet:
+    """Prepaid capacity, joined by EFA: sizes, interfaces, rules and the end of the block go together."""
+    network = vpc(scope)
+    files = fsx.LustreFileSystem(
+        scope,
+        "Files",
+        vpc=network,
+        vpc_subnet=network.private_subnets[0],
+        storage_capacity_gib=1200,
+        lustre_configuration=fsx.LustreConfiguration(deployment_type=fsx.LustreDeploymentType.SCRATCH_2),
+        removal_policy=RemovalPolicy.DESTROY,
+    )
+    return fleet(
+        scope,
+        vpc=network,
+        instance_types="p5.48xlarge",
+        max_capacity=4,
+        vpc_subnets=ec2.SubnetSelection(subnets=[network.private_subnets[0]]),
+        purchase=Purchase.capacity_block(
+            reservation_id="cr-0123456789abcdef0",
+            start="2030-03-01T11:30:00Z",
+            end="2030-03-08T11:30:00Z",
+            instances_at_start=4,
+        ),
+        network=FleetNetwork.efa(),
+        storage=FleetStorage(instance_store_path="/mnt/scratch", lustre=[LustreMount(file_system=files, path="/fsx")]),
+        drain=Drain(deadline=Duration.minutes(20), checkpoint_command="/opt/train/save"),
+    )
+
+
+def prepared(scope: Construct) -> AcceleratedFleet:
+    """Told what it is for, with instances that have booted ahead."""
+    return fleet(
+        scope,
+        instance_types="g5.xlarge",
+        workload=Workload.inference(model="llama-3.1-8b", rate=2000),
+        max_capacity=None,
+        demand=QueueDemand(queue(scope)),
+        warm_pool=WarmPool(min_size=1, max_prepared=3),
+        user_data=ec2.UserData.custom("#!/bin/bash\nsystemctl start inference"),
+    )
+
+
+def flexible(scope: Construct) -> AcceleratedFleet:
+    """Any type that has so much, mostly Spot, each on a rack of its own."""
+    return fleet(
+        scope,
+        instance_types=FlexibleTypes(kind="nvidia", accelerators=1, accelerator_memory_mib=20_000),
+        purchase=Purchase.mixed(on_demand_percent=20),
+        network=FleetNetwork.standard(placement=Placement.spread()),
+    )
+
+
 def idle_release(scope: Construct) -> IdleRelease:
     """The release of idle instances for a group that belongs to somebody else."""
     group = autoscaling.AutoScalingGroup.from_auto_scaling_group_name(scope, "Group", "training-workers")
@@ -159,6 +219,9 @@ SCENARIOS: Mapping[str, Callable[[Construct], Construct]] = {
     "fullest": fullest,
     "trainium": trainium,
     "fpga": fpga,
+    "training": training,
+    "prepared": prepared,
+    "flexible": flexible,
     "idle_release": idle_release,
 }
 

@@ -103,7 +103,7 @@ def test_case_45_an_accelerator_that_does_not_answer_has_an_alarm_of_its_own(sce
         alarm["MetricName"]: alarm["Statistic"]
     }
     # Settings of the machine are watched where some were asked for.
-    settings = {"setup_failures": "Maximum"} if scenario == "fullest" else {}
+    settings = {"setup_failures": "Maximum"} if scenario in ("fullest", "training") else {}
     assert watched == {"accelerators_missing": "Maximum", **settings}
 
 

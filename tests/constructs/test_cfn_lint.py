@@ -14,8 +14,8 @@ from tests.support.stacks import fleet, stack
 
 # The CDK writes each dependency out, also one that a reference in the same resource implies (W3005).
 LINT = {"regions": ["us-east-1", "eu-central-1"], "ignore_checks": ["W3005"]}
-# Trn1 and F2 are not offered in Frankfurt.
-REGIONS = {"trainium": ["us-east-1"], "fpga": ["us-east-1"]}
+# These types are not offered in Frankfurt.
+REGIONS = {name: ["us-east-1"] for name in ("trainium", "fpga", "training")}
 
 
 @pytest.mark.parametrize("context", ["empty", "project"])

@@ -21,6 +21,7 @@ HOUR = int(Duration.hours(1).to_seconds())
 NAMES = {
     "AWS::AutoScaling::AutoScalingGroup": "AutoScalingGroupName",
     "AWS::CloudWatch::Alarm": "AlarmName",
+    "AWS::EC2::PlacementGroup": "GroupName",
     "AWS::EC2::LaunchTemplate": "LaunchTemplateName",
     "AWS::EC2::SecurityGroup": "GroupName",
     "AWS::Events::Rule": "Name",
@@ -34,6 +35,11 @@ NAMES = {
     "AWS::SSM::Parameter": "Name",
 }
 NAMELESS = {
+    "AWS::AutoScaling::ScheduledAction",
+    "AWS::AutoScaling::WarmPool",
+    "AWS::EC2::SecurityGroupEgress",
+    "AWS::EC2::SecurityGroupIngress",
+    "AWS::FSx::FileSystem",
     "AWS::IAM::Policy",  # its name is a part of the role or user that holds it
     "AWS::KMS::Key",
     "AWS::Lambda::EventInvokeConfig",

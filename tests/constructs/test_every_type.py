@@ -118,11 +118,10 @@ def test_a_type_of_next_month_needs_its_facts_stated_and_nothing_else(kind: str)
     assert kind_of([facts], where="Test").name == kind
     scope = Stack(App(), "Test")
     assert fleet(scope, instance_types=facts, image=OWN_IMAGE).launch_template
-    assert json.dumps(scope.resolve(made.launch_template.node.default_child)) is not None
     with pytest.raises(FleetError, match="be an accelerated instance type that the catalog"):
         fleet(Stack(App(), "Other"), instance_types="g99.xlarge")
 
 
 def test_facts_that_are_stated_are_checked() -> None:
-    with pytest.raises(ArgumentError, match="AcceleratedType g99.xlarge: accelerators must be a whole number"):
+    with pytest.raises(ArgumentError, match=r"AcceleratedType g99\.xlarge: accelerators must be a whole number"):
         stated(accelerators=0)

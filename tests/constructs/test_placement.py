@@ -212,7 +212,10 @@ def test_a_group_that_is_imported() -> None:
             (Placement.partition, value, "partition: partitions must be a whole number at least 1 and at most 7")
             for value in (0, 8, "3", True, 2.0)
         ),
-        (Placement.partition, Token.as_number({"Ref": "N"}), "partition: partitions must be known at synth"),
+        pytest.param(
+            *(Placement.partition, Token.as_number({"Ref": "N"}), "partition: partitions must be known at synth"),
+            id="partition-token",
+        ),
         *(
             (Placement.in_group, value, "in_group: group must be a name of 1 to 255 ASCII characters")
             for value in ("", " ", "x" * 256, "gr\u00fcn")

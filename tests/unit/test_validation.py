@@ -40,7 +40,9 @@ def test_a_long_value_is_cut_in_the_message() -> None:
 
 
 @pytest.mark.parametrize(
-    "value", [Token.as_string({"Ref": "X"}), f"a-{Token.as_string({'Ref': 'X'})}", Token.as_number({"Ref": "X"})]
+    "value",
+    [Token.as_string({"Ref": "X"}), f"a-{Token.as_string({'Ref': 'X'})}", Token.as_number({"Ref": "X"})],
+    ids=["text", "inside a text", "number"],
 )
 def test_a_token_is_shown_as_one(value: object) -> None:
     assert Token.is_unresolved(value)

@@ -14,11 +14,13 @@ from datetime import date
 from pathlib import Path
 
 from constructs_lib.catalog import tables
+from constructs_lib.catalog.cells import is_region, key
 from constructs_lib.catalog.refresh.asking import WHERE, RefreshError, Session, ask
 from constructs_lib.catalog.refresh.corrections import Correction, shipped
 from constructs_lib.catalog.refresh.files import write_all
 from constructs_lib.catalog.refresh.heads import HEADS
 from constructs_lib.catalog.refresh.rebuild import Answers, Rebuilt, Tables, rebuild
+from constructs_lib.errors import ArgumentError
 from constructs_lib.validation import complaint, instance_of, list_of
 
 __all__ = [
@@ -79,13 +81,21 @@ def refresh(
         RefreshError: AWS did not answer, or the folder could not be written. All tables are as they were.
     """
     where = WHERE
-    instance_of(where, "folder", folder, (str, Path), cure="name the folder that gets the tables")
-    target = Path(folder)
+    target = tables.folder_named(where, folder, cure="name the folder that gets the tables")
+    if not callable(getattr(session, "client", None)):
+        cure = "write boto3.Session(), with the profile and region to use"
+        raise ArgumentError(complaint(where, "session", "be a boto3.Session", session, cure))
     if regions is not None:
-        regions = list_of(where, "regions", regions, str, cure="name for example ['eu-west-1'], or leave it out")
+        cure = "name for example ['eu-west-1'], or leave it out"
+        regions = list_of(where, "regions", regions, str, cure=cure)
+        for region in regions:
+            if not is_region(region):
+                raise ArgumentError(complaint(where, "regions", "hold names of regions", region, cure))
+    if today is not None:
+        instance_of(where, "today", today, date, cure="write a date, or leave it out for that of the clock")
     before = _before(target)
     parameters = {row["parameter"] for row in (*before["images.csv"], *tables.read_from(tables.SHIPPED, "images.csv"))}
-    asked_on = (today or date.today()).isoformat()
+    asked_on = (today or date.today()).strftime("%Y-%m-%d")  # a datetime is a date, too
     answers = ask(session, regions=regions, parameters=parameters, asked_on=asked_on)
     made = make_tables(before, answers)
     try:
@@ -121,11 +131,18 @@ def shipped_texts(made: Tables) -> Mapping[str, str]:
 
 def _before(folder: Path) -> Tables:
     """The tables that the folder has from an earlier refresh, and those of the library in place of the others."""
+    cure = "delete it, and the refresh starts from that of the library"
     found = {}
     for name, columns in tables.REFRESHED.items():
-        rows = tables.read_from(folder if (folder / name).is_file() else tables.SHIPPED, name)
+        rows = shipped = tables.read_from(tables.SHIPPED, name)
+        if (folder / name).is_file():
+            rows = tables.checked(WHERE, folder, name, cure=cure, older=True)
         # An older library may have written it, without a column that has been added since.
-        found[name] = [{column: row.get(column) or "" for column in columns} for row in rows]
+        ours = {key(name, row): row for row in shipped}
+        found[name] = [
+            {column: row.get(column, ours.get(key(name, row), {}).get(column, "")) for column in columns}
+            for row in rows
+        ]
     return found
 
 

@@ -20,6 +20,8 @@ from constructs_lib.validation import complaint
 WHERE = "catalog refresh"
 
 _NOTHING = "nothing was written"
+# What an answer of another form than the documented one brings about.
+_OF_ANOTHER_FORM = (KeyError, TypeError, ValueError, AttributeError, IndexError)
 _NOT_ALLOWED = frozenset({"UnauthorizedOperation", "AccessDenied", "AccessDeniedException"})
 _NOT_THERE = frozenset({"AuthFailure", "OptInRequired", "UnrecognizedClientException", "InvalidClientTokenId"})
 _TOO_MUCH = frozenset(
@@ -31,6 +33,7 @@ _PARAMETERS_AT_ONCE = 10
 _ATTEMPTS = 10
 # The Price List answers in a few regions only, for all of them.
 _PRICE_LIST = "us-east-1"
+_LEAST_USD, _MOST_USD = 1e-9, 1e9
 _LINUX_ON_DEMAND = {
     "operatingSystem": "Linux",
     "preInstalledSw": "NA",
@@ -68,7 +71,7 @@ def ask(session: Session, *, regions: Sequence[str] | None, parameters: Iterable
         RefreshError: a question was not answered, or the answer cannot be true.
     """
     clients = _Clients(session)
-    asked = sorted(regions) if regions is not None else _enabled_regions(clients, session.region_name or HOME)
+    asked = sorted(set(regions)) if regions is not None else _enabled_regions(clients, session.region_name or HOME)
     offerings = {region: _offerings(clients, region) for region in asked}
     return Answers(
         asked_on=asked_on,
@@ -135,6 +138,7 @@ def _records(clients: _Clients, offerings: Mapping[str, frozenset[str]], *, firs
 
 
 def _prices(clients: _Clients, regions: Sequence[str]) -> Mapping[tuple[str, str], float]:
+    """USD by type and region; an entry without a believable price of an hour counts as none."""
     prices: dict[tuple[str, str], float] = {}
     action = "pricing:GetProducts"
     for region in regions:
@@ -159,7 +163,8 @@ def _price(product: Mapping[str, Any], region: str) -> Mapping[tuple[str, str], 
         for dimension in term["priceDimensions"].values()
         if dimension["unit"] == "Hrs" and "USD" in dimension["pricePerUnit"]
     ]
-    return {(name, region): usd[0]} if name and len(usd) == 1 and usd[0] > 0 else {}
+    believable = name and len(usd) == 1 and _LEAST_USD <= usd[0] < _MOST_USD
+    return {(name, region): usd[0]} if believable else {}
 
 
 def _images(
@@ -189,6 +194,12 @@ def _asked(action: str, region: str) -> Iterator[None]:
     except BotoCoreError as error:
         rule, cure = f"reach AWS for {action} in {region}", "see to credentials, region and network"
         raise RefreshError(complaint(WHERE, "session", rule, str(error), f"{cure}; {_NOTHING}")) from error
+    except FleetError:
+        raise
+    except _OF_ANOTHER_FORM as error:
+        cure = f"see what AWS answers to it, or use a newer version of the library; {_NOTHING}"
+        said = f"{type(error).__name__}: {error}"
+        raise RefreshError(complaint(WHERE, f"answer to {action} in {region}", "be readable", said, cure)) from error
 
 
 def _refused(action: str, region: str, code: str, said: str) -> tuple[str, str, str, str]:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from constructs_lib.catalog import tables
+from constructs_lib.catalog.cells import is_type, wrong_cell
 from constructs_lib.catalog.refresh.corrections import Correction, corrected, undescribed
 from constructs_lib.catalog.refresh.records import Record, Row, accelerated_row, cpu_row, in_order, unknown_maker
 
 Tables = Mapping[str, Sequence[Mapping[str, str]]]
+
+# What a record of another form than the documented one brings about.
+_UNREADABLE = (KeyError, TypeError, ValueError, AttributeError, IndexError)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,9 +59,13 @@ def rebuild(before: Tables, answers: Answers, corrections: Sequence[Correction],
         corrections: where it is wrong.
         baselines: the families without accelerator that the tables carry for comparison.
     """
+    nameless = [
+        f"{name!r}: left out, it is no name of an instance type" for name in answers.records if not is_type(name)
+    ]
+    answers = replace(answers, records={name: each for name, each in answers.records.items() if is_type(name)})
     types, remarks = _types(before.get("instance_types.csv", ()), answers, corrections)
     families = frozenset(baselines)
-    cpus = _cpus(before.get("cpu_types.csv", ()), answers, families)
+    cpus, unread = _cpus(before.get("cpu_types.csv", ()), answers, families)
     kept = {row["type"] for row in (*types, *cpus)}
     offerings, gone = _offerings(before.get("offerings.csv", ()), answers, kept)
     made = {
@@ -69,7 +77,8 @@ def rebuild(before: Tables, answers: Answers, corrections: Sequence[Correction],
         "prices.csv": _prices(before.get("prices.csv", ()), answers, kept),
         "images.csv": _images(before.get("images.csv", ()), answers),
     }
-    return Rebuilt(tables=made, remarks=(*remarks, *gone, *_missing_images(answers)))
+    further = (*nameless, *remarks, *unread, *gone, *_missing_prices(answers), *_missing_images(answers))
+    return Rebuilt(tables=made, remarks=further)
 
 
 def _types(
@@ -82,11 +91,15 @@ def _types(
     for name, record in answers.records.items():
         try:
             row, overtaken = corrected(accelerated_row(record), corrections)
-        except KeyError as lacking:
-            remarks.append(f"{name}: what EC2 says of it lacks {lacking}; nothing was changed")
+            maker = unknown_maker(record)
+        except _UNREADABLE as error:
+            remarks.append(_unread(name, error))
             continue
-        maker = unknown_maker(record)
-        if row["kind"]:
+        column = wrong_cell("instance_types.csv", row) if row["kind"] else None
+        if column is not None:
+            said = f"{row[column]!r} for {column}"
+            remarks.append(f"{name}: what EC2 says of it, {said}, cannot be true; nothing was changed")
+        elif row["kind"]:
             rows[name] = row
             described.add(name)
             remarks += overtaken
@@ -112,21 +125,48 @@ def _stated(rows: dict[str, Row], answers: Answers, corrections: Sequence[Correc
     return set(names)
 
 
-def _cpus(before: Sequence[Mapping[str, str]], answers: Answers, families: frozenset[str]) -> list[Row]:
+def _unread(name: str, error: Exception) -> str:
+    what = f"lacks {error}" if isinstance(error, KeyError) else f"cannot be read ({error})"
+    return f"{name}: what EC2 says of it {what}; nothing was changed"
+
+
+def _cpus(
+    before: Sequence[Mapping[str, str]], answers: Answers, families: frozenset[str]
+) -> tuple[list[Row], list[str]]:
     rows = {row["type"]: dict(row) for row in before}
+    remarks: list[str] = []
     for name, record in answers.records.items():
-        if name.partition(".")[0] in families and not record.get("BareMetal", False):
-            rows[name] = cpu_row(record)
-    return [rows[name] for name in sorted(rows, key=in_order)]
+        if name.partition(".")[0] not in families or record.get("BareMetal", False):
+            continue
+        try:
+            row = cpu_row(record)
+        except _UNREADABLE as error:
+            remarks.append(_unread(name, error))
+            continue
+        column = wrong_cell("cpu_types.csv", row)
+        if column is None:
+            rows[name] = row
+        else:
+            said = f"{row[column]!r} for {column}"
+            remarks.append(f"{name}: what EC2 says of it, {said}, cannot be true; nothing was changed")
+    return [rows[name] for name in sorted(rows, key=in_order)], remarks
 
 
 def _cpu_families(
     before: Sequence[Mapping[str, str]], answers: Answers, types: Sequence[Mapping[str, str]]
 ) -> list[Row]:
     accelerated = {row["type"].partition(".")[0] for row in types}
-    strange = {name.partition(".")[0] for name, record in answers.records.items() if unknown_maker(record) is not None}
+    strange = {name.partition(".")[0] for name, record in answers.records.items() if _is_strange(record)}
     families = {row["family"] for row in before} | {name.partition(".")[0] for name in answers.records}
     return [{"family": family} for family in sorted(families - accelerated - strange)]
+
+
+def _is_strange(record: Record) -> bool:
+    """Whether it tells of an accelerator, or may do so, that no kind is known for."""
+    try:
+        return unknown_maker(record) is not None
+    except _UNREADABLE:
+        return True
 
 
 def _offerings(before: Sequence[Mapping[str, str]], answers: Answers, names: set[str]) -> tuple[list[Row], list[str]]:
@@ -186,6 +226,15 @@ def _images(before: Sequence[Mapping[str, str]], answers: Answers) -> list[Row]:
             "asked_on": answers.asked_on,
         }
     return [rows[key] for key in sorted(rows)]
+
+
+def _missing_prices(answers: Answers) -> list[str]:
+    priced = {region for _, region in answers.prices}
+    return [
+        f"{region}: the price list has no price there; those of before were kept"
+        for region in sorted(set(answers.offerings) - priced)
+        if priced
+    ]
 
 
 def _missing_images(answers: Answers) -> list[str]:

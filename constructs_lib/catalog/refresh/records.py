@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from constructs_lib.catalog import tables
+from constructs_lib.catalog.instance_types import PLACEMENTS
 from constructs_lib.catalog.network_cards import NetworkCard, write_cards
 
 Record = Mapping[str, Any]
@@ -27,6 +28,7 @@ def accelerated_row(record: Record) -> Row:
     """One row of ``instance_types.csv``, without kind, model and count for a type that has no accelerator on record."""
     network = record.get("NetworkInfo", {})
     sold = record.get("SupportedUsageClasses", ())
+    placed = record.get("PlacementGroupInfo", {}).get("SupportedStrategies", ())
     row = {
         "type": record["InstanceType"],
         "architecture": record["ProcessorInfo"]["SupportedArchitectures"][-1],
@@ -39,7 +41,7 @@ def accelerated_row(record: Record) -> Row:
         "on_demand": _word("on-demand" in sold),
         "capacity_block": _word("capacity-block" in sold),
         "hibernation": _word(record.get("HibernationSupported", False)),
-        "placement": " ".join(sorted(record.get("PlacementGroupInfo", {}).get("SupportedStrategies", ()))),
+        "placement": " ".join(each for each in PLACEMENTS if each in placed),
         "bare_metal": _word(record.get("BareMetal", False)),
         "status": "current",
     }
