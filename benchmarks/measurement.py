@@ -15,8 +15,8 @@ from typing import Any
 def seconds_to_import(cdk: str) -> dict[str, float]:
     """Seconds for importing the given modules of the CDK, commas between them, and then for the library on top.
 
-    One process gives both, so that a busy machine blurs their ratio little. Garbage is not collected meanwhile: one look
-    at all that the CDK has loaded takes as long as all of our modules, and falls on whoever comes next.
+    One process gives both, so that a busy machine blurs their ratio little. Garbage is not collected meanwhile: one
+    look at all that the CDK has loaded takes as long as all of our modules, and falls on whoever comes next.
     """
     gc.disable()
     began = perf_counter()

@@ -254,10 +254,26 @@ def _layout(machine: Machine, question: _Question, match: Match, fewest: int | N
     if workload.use in _SERVING:
         sequences = max(sequences, math.ceil(busy - 1e-9))
     if not question.fits(machine, devices, sequences=sequences, stages=measured.nodes):
-        return None
+        if not match.was_held_for(workload):
+            return None
+        sequences = _most_at_once(machine, question, devices, sequences)
+        if sequences < workload.batch:
+            return None
     copies = machine.devices // devices if measured.nodes == 1 else 1
     needed = question.need_mib(devices, sequences=sequences, stages=measured.nodes)
     return _Layout(match=match, copies=copies, nodes=measured.nodes, needed_mib=needed)
+
+
+def _most_at_once(machine: Machine, question: _Question, devices: int, beyond: int) -> int:
+    """How many sequences the memory holds, 0 for none; ``beyond`` is a number of them that it does not hold."""
+    held = 0
+    while beyond - held > 1:
+        middle = (held + beyond) // 2
+        if question.fits(machine, devices, sequences=middle):
+            held = middle
+        else:
+            beyond = middle
+    return held
 
 
 def _goals(layout: _Layout, workload: Workload) -> tuple[tuple[float | None, float | None], ...]:
@@ -385,7 +401,7 @@ def _confidence(layout: _Layout, machine: Machine, question: _Question, instance
 def _wants_more_at_once(layout: _Layout, machine: Machine, question: _Question, instances: int | None) -> bool:
     """Whether one request at a time was measured, where the work takes several and the memory holds them."""
     measured, workload = layout.match.measurement, question.workload
-    if not workload.writes_text or workload.concurrency is not None or measured.concurrency is None:
+    if not workload.writes_text or workload.concurrency == 1 or measured.concurrency is None:
         return False
     if measured.concurrency > 1 or instances == layout.nodes:
         return False
@@ -452,4 +468,8 @@ def _too_small(machine: Machine, question: _Question) -> str:
     layouts = [each for each in range(wanted, machine.devices + 1) if machine.devices % each == 0]
     if not any(_divides(machine, question, each) for each in layouts):
         return "its accelerators cannot share the model evenly"
+    stated = question.workload.memory_mib
+    spread = stated is not None and stated <= machine.memory_mib * machine.devices * USABLE_SHARE
+    if spread and question.workload.accelerators is None:
+        return "one of its accelerators does not hold it: state accelerators= if several may"
     return "its memory does not hold one replica"

@@ -134,6 +134,16 @@ class Match:
             return measured * max(self.reading, self.writing)
         return first * self.reading + max(0.0, measured - first) * self.writing
 
+    def was_held_for(self, workload: Workload) -> bool:
+        """Whether this load of text was served with all that the workload asks, whatever arithmetic says of its memory.
+
+        A model server lets requests wait for which it has no memory, and its figure is one with that waiting.
+        """
+        measured = self.measurement
+        if self.stand_in or not workload.writes_text or not measured.input_tokens or not measured.output_tokens:
+            return False
+        return measured.nodes == 1 and workload.longest_sequence <= measured.input_tokens + measured.output_tokens
+
 
 @cache
 def measurements() -> tuple[Measurement, ...]:

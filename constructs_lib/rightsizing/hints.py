@@ -31,7 +31,7 @@ def hints_for(workload: Workload, answer: Answer, ask: Ask) -> tuple[Hint, ...]:
         for hints in (
             _fit(workload, answer),
             _cpu(workload, answer, ask),
-            _fraction(answer),
+            _fraction(workload, answer),
             _neuron(workload, answer, ask),
             _quantise(workload, answer, ask),
             _adapters(workload, answer, ask),
@@ -78,7 +78,7 @@ def _cpu(workload: Workload, answer: Answer, ask: Ask) -> Iterator[Hint]:
         return
     best = answer.choices[0] if answer.choices else None
     if "cpu" in (workload.stack or ()):
-        if best is not None and best.kind == "cpu":
+        if best is not None and best.kind == "cpu" and not _is_alone(best, workload):
             rest = [choice for choice in answer.choices if choice.kind != "cpu"]
             than = f", against {_cost(rest[0])} for the best with an accelerator" if rest else ""
             text = f"A CPU is enough ({best.processor}): {_cost(best)}{than}."
@@ -87,14 +87,14 @@ def _cpu(workload: Workload, answer: Answer, ask: Ask) -> Iterator[Hint]:
     if workload.accelerators is not None and workload.accelerators > 1:
         return
     other = _best(ask(workload.with_changes(stack=("cpu",)), lambda machine: machine.kind == "cpu"))
-    if other is not None and _cheaper(other, best):
+    if other is not None and _cheaper(other, best) and not _is_alone(other, workload):
         text = f"A CPU is enough ({other.processor}), if your software runs on one: {_cost(other)}{_against(best)}."
         yield _hint("cpu-is-enough", text, other)
 
 
-def _fraction(answer: Answer) -> Iterator[Hint]:
+def _fraction(workload: Workload, answer: Answer) -> Iterator[Hint]:
     best = answer.choices[0] if answer.choices else None
-    if best is not None and best.fraction is not None:
+    if best is not None and best.fraction is not None and not _is_alone(best, workload):
         whole = next((choice for choice in answer.choices if choice.kind != "cpu" and choice.fraction is None), None)
         than = "" if whole is None else f", against {_cost(whole)} for the best whole one"
         text = f"A fraction of a GPU is enough: {_cost(best)}, {best.fraction:g} of a {best.accelerator}{than}."
@@ -189,17 +189,22 @@ def _batching(workload: Workload, answer: Answer, ask: Ask) -> Iterator[Hint]:
 def _one_at_a_time(workload: Workload, answer: Answer) -> Iterator[Hint]:
     """Say so where the ranking rests on figures of one request at a time, and the work takes several."""
     best = _best(answer)
-    if best is None or best.throughput is None or not workload.writes_text or workload.concurrency is not None:
-        return
-    figure = best.throughput
-    enough = best.instances == best.instances_per_replica
-    if best.confidence == "low" and figure.concurrency == figure.replicas and not enough:
+    if best is not None and _is_alone(best, workload):
         text = (
             f"The figure of {best.instance_type} is of one request at a time, for nobody has measured more of them "
             "together. Served together they take fewer instances, above all with accelerators: measure that before "
             "you rent so many."
         )
         yield _hint("one-at-a-time", text, best)
+
+
+def _is_alone(choice: Choice, workload: Workload) -> bool:
+    """Whether its figure is of one request at a time, where the work takes several: no other figure compares."""
+    figure = choice.throughput
+    if figure is None or not workload.writes_text or workload.concurrency == 1:
+        return False
+    enough = choice.instances == choice.instances_per_replica
+    return choice.confidence == "low" and figure.concurrency == figure.replicas and not enough
 
 
 def _age(answer: Answer) -> Iterator[Hint]:

@@ -58,7 +58,7 @@ class Choice:
             where the need is not known.
         instances_per_replica: 1, or how many instances one replica is spread over.
         memory_needed_mib: on each accelerator (on a CPU type: of the host), for the requests at the same time that
-            the figure was measured with. None: not known.
+            the figure was measured with, or as many of them as it holds while the others wait. None: not known.
         memory_there_mib: on each accelerator.
         throughput: measured, of one instance; of all that one replica is spread over, where that is several. None:
             nobody measured it.

@@ -114,7 +114,7 @@ class Workload:
             ``cuda`` alone for training and HPC.
         architectures: CPU architectures that the software is built for. Default: ``x86_64`` and ``arm64``.
         accelerators: at least so many for one replica; a stated ``memory_mib`` is spread evenly over them.
-            Default: as few as hold it.
+            Default: as few as hold it, and one for a stated ``memory_mib``.
         method: of training: ``full``, ``lora`` or ``qlora``. Default: ``full``.
         lora_rank: of the adapters, on every matrix of every layer. Default: 16.
         optimizer: ``adamw``, ``adamw8bit`` or ``sgd`` (with momentum). Default: ``adamw``.
@@ -493,6 +493,7 @@ class Workload:
             rule = f"be at most {facts.context}, the longest that {facts.name} takes"
             raise ArgumentError(complaint(where, "context_tokens", rule, stated, "shorten it, or choose another model"))
         typical = sum(self.request_tokens)
+        self._check_request(where, facts)
         if stated and (self.input_tokens or self.output_tokens) and typical > stated:
             rule = f"hold a typical request of {typical} tokens"
             raise ArgumentError(complaint(where, "context_tokens", rule, stated, "lengthen it, or leave it out"))
@@ -505,6 +506,21 @@ class Workload:
                         "state shape=ModelShape(layers=..., hidden=..., heads=...): the memory of a sequence needs it"
                     )
                     raise ArgumentError(complaint(where, parameter, rule, value, cure))
+
+    def _check_request(self, where: str, facts: Model) -> None:
+        """A typical request that is stated must be one that the model takes; the defaults are shortened to it."""
+        parts = ("input_tokens", "output_tokens") if self.writes_text else ("input_tokens",)
+        given = {part: getattr(self, part) for part in parts if getattr(self, part) is not None}
+        whole = sum(self.request_tokens) if self.writes_text else self.request_tokens[0]
+        if facts.context is None or not given or whole <= facts.context:
+            return
+        parameter = max(given, key=lambda part: given[part])
+        rule = f"be at most {facts.context}"
+        if self.writes_text:
+            others = "outputs" if parameter == "input_tokens" else "inputs"
+            rule = f"be, together with the {others}, at most {facts.context}"
+        rule = f"{rule}, the longest that {facts.name} takes"
+        raise ArgumentError(complaint(where, parameter, rule, given[parameter], "shorten it, or choose another model"))
 
     def _check_goals(self, where: str) -> None:
         for parameter in ("first_token_ms", "per_token_ms", "latency_ms"):

@@ -23,9 +23,11 @@ class LaunchWatch:
     log: StructuredLog
 
     def is_amiss(self, group: Group) -> bool:
-        """Return whether capacity is missing or launching is suspended: what a look need not be taken for."""
+        """Return whether capacity is missing, launching is suspended, or a warm pool may try in vain: what a look need
+        not be taken for."""
         active = sum(member.capacity for member in group.members if is_active(member.lifecycle_state))
-        return self._is_on and (LAUNCH in group.suspended_processes or active < group.desired_capacity)
+        is_short = LAUNCH in group.suspended_processes or active < group.desired_capacity
+        return self._is_on and (is_short or group.has_warm_pool)
 
     def is_needed(self, look: Look) -> bool:
         """Return whether launches may come to nothing. If not, no call is made."""

@@ -4,13 +4,16 @@ A launch has come to nothing when it failed or was cancelled, when a health chec
 have been ready, and when its instance is past its warm-up and has never reported. One good boot ends the row: an
 instance that is known to work or to idle, or that lived on well beyond its warm-up. What is neither, such as a launch
 under way or an instance that fell silent later, counts for nothing.
+
+Launches into a warm pool are a row of their own, which a preparation that succeeds ends: an instance that waits says
+nothing of those in service, and those in service nothing of a pool that tries on and on while the fleet rests.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
 from itertools import islice
@@ -38,6 +41,7 @@ _CAPACITY_MAY_BE_SHORT = timedelta(hours=1)
 # Without a try for so long nobody knows whether the next one would fail.
 _SAYS_NOTHING_AFTER = timedelta(days=7)
 _FAILED = ("Failed", "Cancelled")
+_DONE = "Successful"
 # Five pages. What is older says little about the launches of today.
 _MOST_ACTIVITIES = 500
 _HEALTH_CHECK = re.compile(r"health[- ]check|status check|volume check", re.IGNORECASE)
@@ -79,6 +83,14 @@ class LaunchReview:
     def changes(self, before: LaunchMemory) -> bool:
         """Return whether there is something to do or to remember, for which the pass needs its lease."""
         return self.suspend or self.message is not None or self.memory != before
+
+
+@dataclass(kw_only=True)
+class _Row:
+    """Launches of one kind, newest first. `next_try` is when the one after the oldest of them was tried."""
+
+    next_try: datetime
+    failures: list[FailedLaunch] = field(default_factory=list)
 
 
 class SuspensionReader(Protocol):
@@ -131,8 +143,10 @@ def may_be_amiss(group: Group, verdicts: Mapping[str, Verdict], silent: Collecti
     """Return whether launches may come to nothing, so that the history has to be asked.
 
     Capacity is missing, launching is suspended, a member has never reported, or one is starting: of a fleet whose
-    instances are replaced as soon as they fail, more is never seen.
+    instances are replaced as soon as they fail, more is never seen. Of a warm pool nothing is seen at all.
     """
+    if group.has_warm_pool:
+        return True
     active = sum(member.capacity for member in group.members if is_active(member.lifecycle_state))
     starts = any(verdict.state is State.STARTING for verdict in verdicts.values())
     return LAUNCH in group.suspended_processes or bool(silent) or starts or active < group.desired_capacity
@@ -146,33 +160,37 @@ def judge_launches(
     *,
     counted_from: datetime | None,
     now: datetime,
+    with_pool: bool = False,
 ) -> LaunchTrouble | None:
     """Return the row of launches that came to nothing when it is as long as the policy allows, None when it is not.
 
     The activities come newest first, and are taken only until that is clear. `never_known` are instances that are, or
-    were until they were ended, past their warm-up without ever having reported.
+    were until they were ended, past their warm-up without ever having reported. `with_pool` says that launches into a
+    warm pool are judged too.
     """
     ended: dict[str, Activity] = {}
-    failures: list[FailedLaunch] = []
-    next_try = now
+    rows = {kind: _Row(next_try=now) for kind in (ActivityKind.LAUNCH, *([ActivityKind.PREPARATION] * with_pool))}
     for activity in activities:
         if counted_from is not None and activity.started_at < counted_from:
             break
         if activity.kind is ActivityKind.TERMINATION and activity.instance_id is not None:
             ended.setdefault(activity.instance_id, activity)
-        if activity.kind is not ActivityKind.LAUNCH:
+        row = rows.get(activity.kind)
+        if row is None:
             continue
-        if next_try - activity.started_at > _SAYS_NOTHING_AFTER:
-            break
-        next_try = activity.started_at
         end = ended.get(activity.instance_id or "")
-        if _was_good(activity, end, verdicts, never_known, policy, now):
-            break
+        is_over = row.next_try - activity.started_at > _SAYS_NOTHING_AFTER
+        row.next_try = activity.started_at
+        if is_over or _was_good(activity, end, verdicts, never_known, policy, now):
+            del rows[activity.kind]
+            if not rows:
+                break
+            continue
         failure = _failure(activity, end, never_known, policy)
         if failure is not None:
-            failures.append(failure)
-        if failure is not None and _is_a_row(failures, policy):
-            return LaunchTrouble(failures=tuple(failures))
+            row.failures.append(failure)
+        if failure is not None and _is_a_row(row.failures, policy):
+            return LaunchTrouble(failures=tuple(row.failures))
     return None
 
 
@@ -202,7 +220,15 @@ def review_launches(
         return LaunchReview(memory=memory)
     activities = islice(read_activities(client, group.name, patience), _MOST_ACTIVITIES)
     never_known = {*memory.never_known, *silent}
-    trouble = judge_launches(activities, verdicts, never_known, policy, counted_from=memory.counted_from, now=now)
+    trouble = judge_launches(
+        activities,
+        verdicts,
+        never_known,
+        policy,
+        counted_from=memory.counted_from,
+        now=now,
+        with_pool=group.has_warm_pool,
+    )
     if trouble is not None:
         trouble = replace(trouble, present_types=_types_present(trouble, members))
         stopped = replace(memory, stopped_at=now.replace(microsecond=0))
@@ -261,7 +287,12 @@ def _was_good(
     policy: LaunchPolicy,
     now: datetime,
 ) -> bool:
-    if launch.instance_id is None or launch.status in _FAILED or launch.instance_id in never_known:
+    if launch.instance_id is None or launch.status in _FAILED:
+        return False
+    if launch.kind is ActivityKind.PREPARATION:
+        # It has completed its hook. For how long it then waits says nothing.
+        return launch.status == _DONE and not _was_taken_out_early(launch, end, policy)
+    if launch.instance_id in never_known:
         return False
     if end is not None:
         # However it ended: passes have looked at it meanwhile, and none of them has found that it never reported.
@@ -276,15 +307,17 @@ def _failure(
 ) -> FailedLaunch | None:
     if launch.status in _FAILED:
         return _failed(launch, classify_failure(launch.message), launch.message or f"the launch was {launch.status}")
-    if (
-        end is not None
-        and _HEALTH_CHECK.search(end.cause)
-        and end.started_at - launch.started_at <= policy.ready_within
-    ):
+    if end is not None and _was_taken_out_early(launch, end, policy):
         return _failed(launch, FailureCause.NEVER_READY, end.cause)
-    if launch.instance_id in never_known:
+    if launch.kind is ActivityKind.LAUNCH and launch.instance_id in never_known:
         return _failed(launch, FailureCause.NEVER_READY, f"{launch.instance_id} has never reported")
     return None
+
+
+def _was_taken_out_early(launch: Activity, end: Activity | None, policy: LaunchPolicy) -> bool:
+    """Return whether a health check took the instance out before it can have been ready."""
+    early = end is not None and end.started_at - launch.started_at <= policy.ready_within
+    return early and end is not None and _HEALTH_CHECK.search(end.cause) is not None
 
 
 def _failed(launch: Activity, cause: FailureCause, message: str) -> FailedLaunch:

@@ -18,9 +18,10 @@ _INSTANCE_ID = re.compile(r"\bi-[0-9a-z]+\b")
 
 
 class ActivityKind(Enum):
-    """What an activity does, as far as it matters here."""
+    """What an activity does, as far as it matters here. A preparation is a launch into a warm pool."""
 
     LAUNCH = "launch"
+    PREPARATION = "preparation"
     TERMINATION = "termination"
     OTHER = "other"
 
@@ -92,6 +93,8 @@ def _activity(document: ActivityDocument) -> Activity:
 
 
 def _kind(description: str) -> ActivityKind:
+    if description.startswith("Launching a new EC2 instance into warm pool"):
+        return ActivityKind.PREPARATION
     if description.startswith("Launching a new EC2 instance"):
         return ActivityKind.LAUNCH
     if description.startswith("Terminating EC2 instance"):

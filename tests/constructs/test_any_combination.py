@@ -160,7 +160,7 @@ POOLS = st.sampled_from(
         WarmPool(max_prepared=2, state=PoolState.HIBERNATED),
     ]
 ).map(same)
-NETWORKS = st.sampled_from(
+NETWORKS: st.SearchStrategy[Make] = st.sampled_from(
     [
         same(FleetNetwork.efa()),
         same(FleetNetwork.efa(interfaces=1)),
@@ -218,7 +218,7 @@ TELEMETRY = st.sampled_from(
         Telemetry(measurements=["utilization_gpu"]),
     ]
 ).map(same)
-STORAGE = st.sampled_from(
+STORAGE: st.SearchStrategy[Make] = st.sampled_from(
     [
         same(FleetStorage(root_volume_size=Size.gibibytes(500), root_volume_iops=16_000)),
         same(FleetStorage(instance_store_path="/mnt/data")),

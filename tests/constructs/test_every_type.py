@@ -117,7 +117,8 @@ def test_a_type_of_next_month_needs_its_facts_stated_and_nothing_else(kind: str)
     facts = stated(kind=kind)
     assert kind_of([facts], where="Test").name == kind
     scope = Stack(App(), "Test")
-    assert fleet(scope, instance_types=facts, image=OWN_IMAGE).launch_template
+    made = fleet(scope, instance_types=facts, image=OWN_IMAGE)
+    assert made.node.path == "Test/Fleet"
     with pytest.raises(FleetError, match="be an accelerated instance type that the catalog"):
         fleet(Stack(App(), "Other"), instance_types="g99.xlarge")
 

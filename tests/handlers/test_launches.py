@@ -73,13 +73,20 @@ def judged(
     never_known: Iterable[str] = (),
     most: int = 3,
     counted_from: datetime | None = None,
+    with_pool: bool = False,
 ) -> int:
     """Return how long the row is that the policy forbids, 0 when it does not."""
     aws = FakeAws()
     aws.add_group(GROUP).activities += history
     activities: Iterable[Activity] = read_activities(aws.client("autoscaling"), GROUP, patience(aws))
     trouble = judge_launches(
-        activities, verdicts or {}, frozenset(never_known), policy(most), counted_from=counted_from, now=START
+        activities,
+        verdicts or {},
+        frozenset(never_known),
+        policy(most),
+        counted_from=counted_from,
+        now=START,
+        with_pool=with_pool,
     )
     return 0 if trouble is None else len(trouble.failures)
 

@@ -1,4 +1,4 @@
-"""``constructs_lib`` is the only door: it opens to its public names, each when asked for, and pulls in no AWS client."""
+"""``constructs_lib`` is the only door: it opens to each public name when asked for, and pulls in no AWS client."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def test_arrows_point_downwards_only() -> None:
 @pytest.mark.parametrize("room", WITHOUT_THE_CDK)
 def test_a_room_without_the_cdk_uses_none_that_has_it(room: str) -> None:
     with_it = {"aws_cdk", "constructs", "jsii"}
-    rooms_with_it = {each for each in ROOMS if each not in WITHOUT_THE_CDK} | {"acknowledgement", "claims", "notifications"}
+    rooms_with_it = {*(set(ROOMS) - set(WITHOUT_THE_CDK)), "acknowledgement", "claims", "notifications"}
     for path in sorted((CONSTRUCTS / room).rglob("*.py")):
         for name in imported(path, CONSTRUCTS):
             package, _, rest = name.partition(".")

@@ -152,3 +152,12 @@ def test_what_an_older_library_did_not_know_comes_from_this_one(tmp_path: Path) 
     (tmp_path / "instance_types.csv").write_text("\n".join([",".join(columns), *old]))
     refreshed(World(), tmp_path)
     assert row_of(tmp_path, "vt1.3xlarge") == row_of(tables.SHIPPED, "vt1.3xlarge")
+
+
+@pytest.mark.parametrize("value", ["ami 0123", "ami-01\n# ami-02", '{"image": "ami 0123"}'])
+def test_nothing_is_written_that_could_not_be_used(value: str, tmp_path: Path) -> None:
+    world = World()
+    world.images = dict.fromkeys(world.images, value)
+    with pytest.raises(RefreshError, match=r"images\.csv.* image_id .*; nothing was written"):
+        refresh(world, tmp_path, today=TODAY)
+    assert not list(tmp_path.iterdir())

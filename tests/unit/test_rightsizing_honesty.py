@@ -255,3 +255,129 @@ def test_of_two_that_cost_the_same_the_smaller_comes_first(workload: Workload) -
     for smaller, larger in (("p5.4xlarge", "p5.48xlarge"), ("vt1.3xlarge", "vt1.24xlarge")):
         if smaller in order:
             assert order.index(smaller) < order.index(larger)
+
+
+def test_a_load_that_was_served_there_is_not_refused_by_arithmetic() -> None:
+    """Phi 4 on an L40S wrote 202 tokens a second under 30 requests of 4096 and 512 tokens, most of which waited."""
+    asked = Workload.batch_inference(model="phi-4", input_tokens=4096, output_tokens=512, rate=1000)
+    choice = on(recommend(asked), "g6e.xlarge")
+    assert choice.throughput is not None
+    assert choice.throughput.value == 202
+    assert choice.instances == 5
+    assert choice.memory_needed_mib is not None
+    assert choice.memory_needed_mib <= choice.memory_there_mib * 0.9
+    longer = on(recommend(asked.with_changes(context_tokens=8000)), "g6e.xlarge")
+    assert longer.throughput is not None
+    assert longer.throughput.value < 202, "nobody served so many that long"
+
+
+@pytest.mark.parametrize("measured", [each for each in SERVED if each.unit == "tokens/s" and each.on_ec2], ids=title)
+def test_what_was_measured_on_ec2_is_what_comes_out_for_that_work(measured: Measurement) -> None:
+    """Of the requests that were measured the largest throughput, whoever asks for them and nobody waits."""
+    if not measured.input_tokens or not measured.output_tokens:
+        return
+    alike = [
+        each.value
+        for each in measurements()
+        if (each.accelerator, each.instance_type, each.fraction, each.memory_gb, each.count, each.model)
+        == (
+            measured.accelerator,
+            measured.instance_type,
+            measured.fraction,
+            measured.memory_gb,
+            measured.count,
+            measured.model,
+        )
+        and (each.precision, each.input_tokens, each.output_tokens)
+        == (measured.precision, measured.input_tokens, measured.output_tokens)
+    ]
+    stack = {"cpu": "cpu", "Inferentia2": "neuron", "Trainium": "neuron"}.get(measured.accelerator, "cuda")
+    types = [measured.instance_type] if measured.instance_type else None
+    facts = known_models()[measured.model]
+    if facts.context is not None and facts.context < measured.input_tokens + measured.output_tokens:
+        return
+    found = recommend(
+        Workload.batch_inference(
+            model=measured.model,
+            precision=measured.precision,
+            input_tokens=measured.input_tokens,
+            output_tokens=measured.output_tokens,
+            stack=stack,
+        ),
+        instance_types=types,
+    )
+    best = {
+        choice.throughput.value / choice.throughput.replicas
+        for choice in (*found.choices, *found.unmeasured)
+        if choice.throughput is not None
+        and choice.accelerator == (None if measured.accelerator == "cpu" else measured.accelerator)
+        and choice.fraction == measured.fraction
+    }
+    assert max(best, default=0.0) >= 0.99 * max(alike)
+
+
+@pytest.mark.parametrize(
+    ("model", "stated", "parameter"),
+    [
+        ("llama-2-7b", {"input_tokens": 5000, "output_tokens": 1000}, "input_tokens"),
+        ("llama-2-7b", {"input_tokens": 4000}, "input_tokens"),
+        ("llama-2-7b", {"output_tokens": 4000}, "output_tokens"),
+        ("bert-base", {"input_tokens": 1024}, "input_tokens"),
+    ],
+)
+def test_requests_that_the_model_does_not_take_are_refused(model: str, stated: dict[str, Any], parameter: str) -> None:
+    longest = known_models()[model].context
+    with pytest.raises(ArgumentError, match=rf"^Workload: {parameter} must .*at most {longest}.*, the longest that"):
+        Workload.inference(model=model, **stated)
+
+
+def test_what_nobody_stated_is_shortened_to_what_the_model_takes() -> None:
+    assert Workload.inference(model="vit-base").longest_sequence == 197
+
+
+def test_a_stated_memory_that_several_accelerators_would_hold_says_how() -> None:
+    """Whether it can be spread only its user knows."""
+    found = recommend(Workload.inference(memory_mib=60_000, stack="cuda"), instance_types=["g5.48xlarge", "g5.xlarge"])
+    reasons = {name: each.reason for each in found.refused for name in each.instance_types}
+    assert reasons["g5.48xlarge"] == "one of its accelerators does not hold it: state accelerators= if several may"
+    assert reasons["g5.xlarge"] == "its memory does not hold one replica"
+    spread = Workload.inference(memory_mib=60_000, stack="cuda", accelerators=4)
+    assert on(recommend(spread), "g5.48xlarge").accelerators_per_replica == 4
+
+
+@pytest.mark.parametrize("model", ["llama-2-7b", "gemma-2b", "qwen1.5-0.5b", "phi-4"])
+@pytest.mark.parametrize("stack", [["cuda", "cpu"], ["cuda"], ["cpu"]])
+@pytest.mark.parametrize("rate", [None, 3000])
+def test_nothing_is_called_enough_by_one_request_at_a_time(model: str, stack: list[str], rate: float | None) -> None:
+    found = hints(recommend(Workload.inference(model=model, precision="int4", stack=stack, rate=rate)))
+    assert "one-at-a-time" in found
+    assert not {"cpu-is-enough", "fraction-is-enough"} & set(found)
+
+
+@pytest.mark.parametrize(
+    ("goals", "at_least"),
+    [
+        ({"first_token_ms": 300, "per_token_ms": 50}, 318),
+        ({"first_token_ms": 200}, 514),
+        ({"latency_ms": 6000}, 318),
+        ({"latency_ms": 10_000}, 439),
+        ({"latency_ms": 5500}, 176),
+    ],
+    ids=str,
+)
+def test_a_goal_that_some_load_keeps_does_not_take_an_instance_for_each_request(
+    goals: dict[str, Any], at_least: float
+) -> None:
+    """An A10G writes 319 tokens a second for 15 chats at once, with 175 ms to the first token and 46 to each other."""
+    figure = on(recommend(CHAT.with_changes(**goals)), "g5.xlarge").throughput
+    assert figure is not None
+    assert figure.value >= at_least
+
+
+def test_a_handful_of_requests_at_a_time_is_not_known_from_one() -> None:
+    found = recommend(CHAT.with_changes(concurrency=4, rate=1000))
+    assert found.best is not None
+    assert found.best.throughput is not None
+    assert found.best.throughput.concurrency == 1
+    assert found.best.confidence == "low"
+    assert {"batching", "one-at-a-time"} & set(hints(found))

@@ -14,7 +14,7 @@ from datetime import date
 from pathlib import Path
 
 from constructs_lib.catalog import tables
-from constructs_lib.catalog.cells import is_region, key
+from constructs_lib.catalog.cells import is_region, key, wrong_cell
 from constructs_lib.catalog.refresh.asking import WHERE, RefreshError, Session, ask
 from constructs_lib.catalog.refresh.corrections import Correction, shipped
 from constructs_lib.catalog.refresh.files import write_all
@@ -98,6 +98,7 @@ def refresh(
     asked_on = (today or date.today()).strftime("%Y-%m-%d")  # a datetime is a date, too
     answers = ask(session, regions=regions, parameters=parameters, asked_on=asked_on)
     made = make_tables(before, answers)
+    _check(made.tables)
     try:
         write_all(target, refreshed_texts(made.tables, answers))
     except OSError as error:
@@ -144,6 +145,17 @@ def _before(folder: Path) -> Tables:
             for row in rows
         ]
     return found
+
+
+def _check(made: Tables) -> None:
+    """A table that could not be used afterwards is none to write, whatever AWS answered."""
+    for name, rows in made.items():
+        for row in rows:
+            column = wrong_cell(name, row)
+            if column is not None:
+                rule = f"make rows of {name} whose {column} can be true"
+                cure = "see what AWS answers for it; nothing was written"
+                raise RefreshError(complaint(WHERE, "answers", rule, row[column], cure))
 
 
 def _new(before: Tables, made: Tables) -> tuple[str, ...]:

@@ -52,6 +52,16 @@ def failed_launch(message: str, at: datetime, *, status_code: str = "Failed", **
     return FakeActivity(description, at, at, status_code=status_code, status_message=message, **more)
 
 
+def preparing(instance_id: str, at: datetime, **more: Any) -> FakeActivity:
+    """Return the activity of a launch into the warm pool, where the instance then waits."""
+    return FakeActivity(f"Launching a new EC2 instance into warm pool: {instance_id}", at, at, **more)
+
+
+def waking(instance_id: str, at: datetime, **more: Any) -> FakeActivity:
+    """Return the activity of a start from the warm pool into service."""
+    return FakeActivity(f"Launching a new EC2 instance from warm pool: {instance_id}", at, at, **more)
+
+
 def terminating(instance_id: str, at: datetime, cause: str, **more: Any) -> FakeActivity:
     """Return the activity of a termination, under way unless told otherwise."""
     details = {"status_code": "InProgress", **more}

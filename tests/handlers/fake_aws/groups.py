@@ -59,6 +59,8 @@ class FakeGroup:
     retains: bool = False
     """Whether an instance stays, retained, when its termination hook is abandoned."""
     warm_pool: list[FakeMember] = field(default_factory=list)
+    has_warm_pool: bool = False
+    """Whether the group says that it has a pool, which may have no instance at a time."""
     activities: list[FakeActivity] = field(default_factory=list)
     """What the group has done, oldest first."""
     launch_fails_with: str | None = None
@@ -148,6 +150,7 @@ class FakeGroup:
 
     def document(self) -> dict[str, Any]:
         status = {} if self.status is None else {"Status": self.status}
+        pool = {"WarmPoolConfiguration": {"MinSize": 1, "PoolState": "Stopped"}} if self.has_warm_pool else {}
         return {
             "AutoScalingGroupName": self.name,
             "MinSize": self.min_size,
@@ -162,6 +165,7 @@ class FakeGroup:
             "Instances": [member.document() for member in self.members],
             "Tags": [self._tag(key, value) for key, value in self.tags.items()],
             **status,
+            **pool,
         }
 
     def _suspension(self, process: str) -> dict[str, str]:

@@ -10,7 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from constructs_lib.node.settings import Drain, LustreMount, MachineSetup, Settings, SettingsError, load_settings, parse_settings
+from constructs_lib.node.settings import (
+    Drain,
+    LustreMount,
+    MachineSetup,
+    Settings,
+    SettingsError,
+    load_settings,
+    parse_settings,
+)
 
 FULL: dict[str, Any] = {
     "kind": "nvidia",
