@@ -49,7 +49,7 @@ class Sizing:
         idle: the policy that was given, or the workload's own; None for the default.
         chosen: the choices behind the types, with their figures; none for a fleet without a workload.
         hints: what would be better, text by kind.
-        rate_needs: how many instances do the workload's rate; None where nobody knows.
+        weakest: the choice that takes the most instances for the workload's rate; None where nobody knows.
     """
 
     instance_types: InstanceTypes | FlexibleTypes
@@ -57,7 +57,7 @@ class Sizing:
     idle: IdlePolicy | None
     chosen: tuple[Choice, ...] = ()
     hints: Mapping[str, str] = field(default_factory=dict)
-    rate_needs: int | None = None
+    weakest: Choice | None = None
 
     def advise(self, scope: Construct, group: autoscaling.AutoScalingGroup) -> None:
         """Say at synth what would be better and what will not do, and in the template why these types were chosen."""
@@ -72,11 +72,12 @@ class Sizing:
                 annotations.add_warning_v2(CPU_IS_ENOUGH, f"{text} {cure}")
             else:
                 annotations.add_info_v2(f"{RIGHT_SIZING}:{kind}", text)
-        if self.rate_needs is not None and self.rate_needs > self.max_capacity:
+        needs = None if self.weakest is None else self.weakest.instances
+        if self.weakest is not None and needs is not None and needs > self.max_capacity:
             annotations.add_warning_v2(
                 BELOW_THE_RATE,
-                f"the workload's rate takes {self.rate_needs} instances of {self.chosen[0].instance_type}, and "
-                f"max_capacity is {self.max_capacity}: raise it, or leave it out",
+                f"the workload's rate takes {needs} instances of {self.weakest.instance_type}, and max_capacity is "
+                f"{self.max_capacity}: raise it, or leave it out",
             )
 
 
@@ -146,7 +147,7 @@ def size(
     cure = "write for example Workload.inference(model='llama-3.1-8b', rate=2000)"
     instance_of(where, "workload", workload, Workload, cure=cure)
     given = None if instance_types is None else _given_types(where, instance_types)
-    answer = recommend(workload, region=surroundings.known_region, instance_types=given)
+    answer, prices = _recommended(workload, given, surroundings)
     if given is None:
         chosen = _choose(where, answer, surroundings)
         types: InstanceTypes | FlexibleTypes = [each.instance_type for each in chosen]
@@ -154,15 +155,39 @@ def size(
         chosen = _check_fit(where, answer, given)
         assert instance_types is not None
         types = instance_types
-    needs = _instances(chosen)
+    weakest = max((each for each in chosen if each.instances is not None), key=_needed, default=None)
     return Sizing(
         instance_types=types,
-        max_capacity=_largest(where, workload, chosen, needs) if max_capacity is None else max_capacity,
+        max_capacity=_largest(where, workload, chosen) if max_capacity is None else max_capacity,
         idle=_policy(workload) if idle is None else idle,
         chosen=chosen,
-        hints={each.kind: each.text for each in answer.hints},
-        rate_needs=needs,
+        hints={**prices, **{each.kind: each.text for each in answer.hints}},
+        weakest=weakest,
     )
+
+
+def _recommended(
+    workload: Workload, given: Sequence[AcceleratedType] | None, surroundings: Surroundings
+) -> tuple[Recommendation, Mapping[str, str]]:
+    """The answer for the stack's region, and by whose prices, where they are another region's.
+
+    Prices of most regions are in no table. What a type costs against others differs little between regions, so the
+    types that a region offers are then ranked by the prices of us-east-1, which is said.
+    """
+    region = surroundings.known_region
+    answer = recommend(workload, region=region, instance_types=given)
+    if region is None:
+        if is_token(surroundings.region):
+            return answer, {}
+        text = (
+            f"The tables do not know {surroundings.region}: types are ranked by the prices of us-east-1, and whether "
+        )
+        return answer, {"prices": f"{text}the region offers them nobody has checked."}
+    if answer.accelerated or all(each.throughput is None for each in answer.unmeasured):
+        return answer, {}
+    offered = [each for each in given or known_types().values() if region in (each.regions or ())]
+    text = f"Prices in {region} are in no table: the types that it offers are ranked by those of us-east-1."
+    return recommend(workload, instance_types=offered), {"prices": text}
 
 
 def _given_types(where: str, given: InstanceTypes | FlexibleTypes) -> list[AcceleratedType]:
@@ -203,12 +228,14 @@ def _nothing_ranked(answer: Recommendation, surroundings: Surroundings) -> tuple
     """Rule, value and cure where no type can be chosen without guessing."""
     unmeasured = [each for each in answer.unmeasured if each.kind != "cpu"]
     able = [each.instance_type for each in unmeasured if surroundings.take(each)]
+    measured = [each.instance_type for each in answer.accelerated]
+    excluded = f"purchase, network or image exclude {', '.join(measured[:5])}, which were measured"
     shown = answer.workload.document()
     if able:
-        rule = "be one whose throughput somebody has measured, to choose types by it"
-        few = ", ".join(able[:5])
-        return rule, shown, f"name types beside it with instance_types, of those that hold it: {few}"
-    others = [each.instance_type for each in (*answer.accelerated, *unmeasured)]
+        rule = "be one for which types can be chosen by what somebody has measured"
+        named = f"name types beside it with instance_types, of those that hold it: {', '.join(able[:5])}"
+        return rule, shown, f"{excluded}: change them, or {named}" if measured else named
+    others = [*measured, *(each.instance_type for each in unmeasured)]
     if others:
         rule = "fit types that can be bought, wired and booted as the fleet is told to"
         return rule, shown, f"change purchase, network or image, which exclude {', '.join(others[:5])}"
@@ -228,24 +255,18 @@ def _check_fit(where: str, answer: Recommendation, given: Sequence[AcceleratedTy
     return tuple(fitting[facts.name] for facts in given)
 
 
-def _instances(chosen: Sequence[Choice]) -> int | None:
-    """How many of the weakest type do the rate; unknown if one of them was not measured."""
-    needed = [each.instances for each in chosen]
-    known = [each for each in needed if each is not None]
-    return max(known) if known and len(known) == len(needed) else None
+def _needed(choice: Choice) -> int:
+    return choice.instances or 0
 
 
-def _largest(where: str, workload: Workload, chosen: Sequence[Choice], needs: int | None) -> int:
-    if needs is not None:
-        return needs
-    if workload.rate is None:
-        rule, cure = (
-            "be given for a workload without a rate",
-            "give the most instances at a time, or Workload(rate=...)",
-        )
-    else:
-        names = ", ".join(each.instance_type for each in chosen if each.instances is None)
-        rule = f"be given where nobody measured the throughput ({names})"
+def _largest(where: str, workload: Workload, chosen: Sequence[Choice]) -> int:
+    unknown = [each.instance_type for each in chosen if each.instances is None]
+    if not unknown:
+        return max(map(_needed, chosen))
+    rule = "be given for a workload without a rate"
+    cure = "give the most instances at a time, or Workload(rate=...)"
+    if workload.rate is not None:
+        rule = f"be given where nobody measured the throughput ({', '.join(unknown[:5])})"
         cure = "give the most instances at a time"
     raise ArgumentError(complaint(where, "max_capacity", rule, None, cure))
 

@@ -12,6 +12,7 @@ from constructs_lib import (
     AcceleratedFleet,
     ArgumentError,
     FleetNetwork,
+    FlexibleTypes,
     IdlePolicy,
     Purchase,
     Workload,
@@ -131,6 +132,36 @@ def test_the_region_of_the_stack_limits_what_is_chosen() -> None:
     assert {known_types()[name].family for name in types_of(group_of(scope))} == {"g5"}
 
 
+def infos(scope: Stack) -> str:
+    found = Annotations.from_stack(scope).find_info("*", Match.any_value())
+    return "\n".join(str(each.entry.data) for each in found)
+
+
+def test_a_region_without_a_price_list_is_ranked_by_another_one_and_says_so() -> None:
+    scope = Stack(App(), "Test", env=Environment(region="eu-north-1"))
+    build(scope, workload=CHAT)
+    assert all("eu-north-1" in (known_types()[name].regions or ()) for name in types_of(group_of(scope)))
+    assert "Prices in eu-north-1 are in no table" in infos(scope)
+
+
+def test_a_region_that_the_tables_do_not_know_is_no_silent_guess() -> None:
+    scope = Stack(App(), "Test", env=Environment(region="cn-north-1"))
+    build(scope, workload=CHAT)
+    assert "The tables do not know cn-north-1" in infos(scope)
+
+
+def test_types_that_were_measured_and_that_the_image_excludes_are_named() -> None:
+    with pytest.raises(ArgumentError, match=r"exclude vt1.*which were measured: change them, or name types"):
+        build(stack(), workload=Workload.transcoding(rate=10))
+
+
+def test_too_small_a_maximum_is_told_of_whichever_types_were_measured() -> None:
+    scope = stack()
+    types = FlexibleTypes(kind="nvidia", models=["L4", "A10G"], accelerators=1)
+    build(scope, workload=CHAT.with_changes(rate=5000), instance_types=types, max_capacity=1)
+    assert "and max_capacity is 1" in warnings(scope)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -145,7 +176,7 @@ def test_the_region_of_the_stack_limits_what_is_chosen() -> None:
         ),
         (
             {"workload": Workload.graphics(), "max_capacity": 1},
-            r"workload must be one whose throughput somebody has measured.*; name types beside it with instance_types",
+            r"workload must be one for which types can be chosen by what somebody has measured.*; name types beside it",
         ),
         (
             {"workload": CHAT, "instance_types": ["g6.xlarge", "g4dn.xlarge"]},
