@@ -58,6 +58,7 @@ if TYPE_CHECKING:
         FleetSchedule,
         Hours,
         QueueDemand,
+        ShortfallDemand,
         WakeUp,
         Weekday,
     )
@@ -99,6 +100,7 @@ __all__ = [
     "PoolState",
     "Purchase",
     "QueueDemand",
+    "ShortfallDemand",
     "SpotAllocation",
     "StackExpiry",
     "Telemetry",
@@ -162,6 +164,7 @@ _ROOMS = {
         "FleetSchedule",
         "Hours",
         "QueueDemand",
+        "ShortfallDemand",
         "WakeUp",
         "Weekday",
     ),

@@ -272,6 +272,12 @@ class AcceleratedFleet(MetricMethods, Construct):
         return None if self._wake is None else self._wake.function
 
     @property
+    def max_failed_launches(self) -> int:
+        """After so many launches in a row that came to nothing launching is stopped; 0 for never."""
+        most = self._settings.idle.max_failed_launches
+        return _MOST_FAILED_LAUNCHES if most is None else most
+
+    @property
     def schedule_function(self) -> lambda_.Function | None:
         """The function that pauses, opens and wakes the fleet by its schedule; none without one."""
         return None if self._schedule is None else self._schedule.function
@@ -435,7 +441,6 @@ class AcceleratedFleet(MetricMethods, Construct):
         claim(self._group.node, RELEASED_BY, self.node.path)
         policy = self._settings.idle
         signals = policy.signals_with_node_program()
-        most_failed = policy.max_failed_launches
         settings = ReleaseSettings(
             auto_scaling_group=self._group,
             metrics=self._metrics,
@@ -445,7 +450,7 @@ class AcceleratedFleet(MetricMethods, Construct):
             protection=ScaleInProtection.IGNORE,
             demand=self._settings.demand,
             notifications=self._notifications,
-            max_failed_launches=_MOST_FAILED_LAUNCHES if most_failed is None else most_failed,
+            max_failed_launches=self.max_failed_launches,
             member_tag=(names.FLEET_TAG, self._tag_value),
             types=self._settings.types,
             maintenance=None if self._settings.schedule is None else self._settings.schedule.maintenance,

@@ -15,6 +15,8 @@ _TAKEN_BEFORE_END = timedelta(minutes=30)
 # A scheduled action may come two minutes late, and the release function looks every five minutes, for as long as a pass
 # takes: twice that, so that a pass that fails is made up for.
 _ROOM = timedelta(minutes=15)
+# What is far beyond is a mistake, and could not be reckoned with.
+_EARLIEST, _LATEST = (datetime(year, 1, 1, tzinfo=timezone.utc) for year in (2000, 3000))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +87,7 @@ def moment(where: str, parameter: str, value: object) -> datetime:
     """Return a moment in UTC: that of an aware ``datetime``, or of a text as ISO 8601 writes it, with its zone.
 
     Raises:
-        ArgumentError: it is neither, names no zone, or is not a whole minute.
+        ArgumentError: it is neither, names no zone, is not a whole minute, or is centuries away.
     """
     cure = "write the time that EC2 tells of the reservation, for example '2027-03-01T11:30:00Z'"
     if is_token(value):
@@ -104,6 +106,8 @@ def moment(where: str, parameter: str, value: object) -> datetime:
         raise ArgumentError(complaint(where, parameter, rule, value, cure))
     if given.second or given.microsecond:
         raise ArgumentError(complaint(where, parameter, "be a whole minute", given.isoformat(), cure))
+    if not _EARLIEST <= given < _LATEST:
+        raise ArgumentError(complaint(where, parameter, "be a time of this millennium", given.isoformat(), cure))
     return given.astimezone(timezone.utc)
 
 

@@ -8,13 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from aws_cdk import Token
 from aws_cdk import aws_ec2 as ec2
 
 from constructs_lib.catalog import AcceleratedType
 from constructs_lib.errors import ArgumentError, UnsupportedInstanceTypeError
 from constructs_lib.telemetry import AcceleratorKind
-from constructs_lib.validation import complaint, instance_of, text
+from constructs_lib.validation import complaint, instance_of, is_token, text
 
 _PARAMETER_NAME = re.compile(r"[A-Za-z0-9_./-]+")
 _AMAZON_LINUX_ROOT = "/dev/xvda"
@@ -82,7 +81,7 @@ class FleetImage(ABC):
         """
         cure = "give the parameter's name, for example /golden/gpu/ami-id"
         text("FleetImage", "name", name, cure=cure)
-        if not Token.is_unresolved(name) and not _PARAMETER_NAME.fullmatch(name):
+        if not is_token(name) and not _PARAMETER_NAME.fullmatch(name):
             rule = "be the name of an SSM parameter (letters, digits and . - _ /)"
             raise ArgumentError(complaint("FleetImage", "name", rule, name, cure))
         if name.startswith("ami-"):

@@ -6,13 +6,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from aws_cdk import Token
-
 from constructs_lib.catalog import AcceleratedType, known_types
 from constructs_lib.catalog.efa import efa_family
 from constructs_lib.errors import ArgumentError
 from constructs_lib.fleet.placement import Placement
-from constructs_lib.validation import complaint, instance_of, integer
+from constructs_lib.validation import complaint, instance_of, integer, is_token
 
 _PARAMETER = "network"
 _ENA, _EFA, _EFA_ONLY = "interface", "efa", "efa-only"
@@ -69,7 +67,7 @@ class FleetNetwork(ABC):
         where = "FleetNetwork.efa"
         if interfaces is not None:
             cure = "give a count of network cards, or leave it out for all that take EFA"
-            if Token.is_unresolved(interfaces):
+            if is_token(interfaces):
                 rule = "be known at synth, since it is checked"
                 raise ArgumentError(complaint(where, "interfaces", rule, "a token", cure))
             integer(where, "interfaces", interfaces, minimum=1, cure=cure)

@@ -7,13 +7,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from aws_cdk import Token
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 
 from constructs_lib.catalog import AcceleratedType
 from constructs_lib.errors import ArgumentError
-from constructs_lib.validation import complaint, integer
+from constructs_lib.validation import complaint, integer, is_token
 
 _PARAMETER = "network.placement"
 _CLUSTER, _PARTITION, _SPREAD = "cluster", "partition", "spread"
@@ -48,7 +47,7 @@ class Placement(ABC):
             partitions: 1 to 7.
         """
         cure = "write for example Placement.partition(3)"
-        if Token.is_unresolved(partitions):
+        if is_token(partitions):
             rule = "be known at synth, since it is checked"
             raise ArgumentError(complaint("Placement.partition", "partitions", rule, "a token", cure))
         integer("Placement.partition", "partitions", partitions, minimum=1, maximum=_MOST_PARTITIONS, cure=cure)
@@ -182,7 +181,7 @@ class _Anywhere(Placement):
 
 def _check_name(name: str) -> None:
     where, parameter = "Placement.in_group", "group"
-    if Token.is_unresolved(name):
+    if is_token(name):
         return
     if _GROUP_ID.fullmatch(name):
         raise ArgumentError(complaint(where, parameter, "be a group's name, not its id", name, "give its name"))

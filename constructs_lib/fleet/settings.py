@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-from aws_cdk import Token
 from aws_cdk import aws_ec2 as ec2
 
 from constructs_lib.catalog import AcceleratedType
@@ -24,7 +23,7 @@ from constructs_lib.fleet.warm_pool import WarmPool
 from constructs_lib.release import IdlePolicy
 from constructs_lib.scaling import Demand, FleetSchedule
 from constructs_lib.telemetry import AcceleratorKind, Telemetry
-from constructs_lib.validation import complaint, instance_of, integer
+from constructs_lib.validation import complaint, instance_of, integer, is_token
 
 T = TypeVar("T")
 
@@ -149,7 +148,7 @@ class FleetSettings:
                 by_attributes=selection is not None,
                 max_capacity=largest,
                 storage=disks,
-                has_demand=demand is not None,
+                has_demand=demand is not None and demand.keeps_instances,
             )
         wiring = _network(where, network)
         reserved = isinstance(bought, (CapacityBlockPurchase, ReservationPurchase))
@@ -212,7 +211,7 @@ def _network(where: str, given: object) -> FleetNetwork:
 def _capacity(where: str, min_capacity: int | None, max_capacity: int) -> tuple[int, int]:
     smallest = 0 if min_capacity is None else min_capacity
     for parameter, value, least in (("min_capacity", smallest, 0), ("max_capacity", max_capacity, 1)):
-        if Token.is_unresolved(value):
+        if is_token(value):
             rule = "be known at synth, since checks are made on it"
             raise ArgumentError(complaint(where, parameter, rule, "a token", "give a literal number"))
         integer(where, parameter, value, minimum=least, cure="give a whole number of instances")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from aws_cdk import Size, Token
+from aws_cdk import Size
 
 from constructs_lib.catalog import AcceleratedType
 from constructs_lib.errors import ArgumentError
@@ -141,7 +141,7 @@ class FleetStorage:
 
 def _check_size(size: Size) -> None:
     instance_of("FleetStorage", "root_volume_size", size, Size, cure="write for example Size.gibibytes(200)")
-    if Token.is_unresolved(size) or size.is_unresolved():
+    if size.is_unresolved():
         return
     gibibytes = size.to_kibibytes() / 1024**2
     if gibibytes != int(gibibytes) or not 1 <= gibibytes <= _LARGEST_GIB:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aws_cdk import Annotations, Stack, Token
+from aws_cdk import Annotations, Stack
 from aws_cdk import aws_autoscaling as autoscaling
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_iam as iam
@@ -23,7 +23,7 @@ from constructs_lib.release.signals import doubt_of_agent
 from constructs_lib.scaling import Demand
 from constructs_lib.scaling.sizes import known_maximum
 from constructs_lib.telemetry import NVIDIA, AgentConfiguration, FleetMetrics, telemetry_statements
-from constructs_lib.validation import complaint, instance_of
+from constructs_lib.validation import complaint, instance_of, is_token
 
 _GROUP_TAG = "aws:autoscaling:groupName"
 """Auto Scaling gives it to each instance of a group, and nobody else can."""
@@ -75,6 +75,9 @@ class IdleRelease(Construct):
             policy.check_capacity(most, where=path)
         if demand is not None:
             instance_of(path, "demand", demand, Demand, cure="write QueueDemand(queue, messages_per_instance=1)")
+            if not demand.keeps_instances:
+                cure = "leave it out: it starts instances of an AcceleratedFleet, and keeps none"
+                raise ArgumentError(complaint(path, "demand", "be one that keeps instances", demand, cure))
             demand.claim(path)
             for warning, text in demand.warnings().items():
                 Annotations.of(self).add_warning_v2(warning, text)
@@ -148,7 +151,7 @@ def _claim_group(release: Construct, group: autoscaling.IAutoScalingGroup) -> No
     """Two that release one group would each take what the other leaves."""
     path, name = release.node.path, group.auto_scaling_group_name
     # Each import of a group is a construct of its own: the name is what they share.
-    by_name = not Token.is_unresolved(name)
+    by_name = not is_token(name)
     owner = Stack.of(release).node if by_name else group.node
     taken = claim(owner, f"released-by:{name}" if by_name else RELEASED_BY, path)
     if taken is None:

@@ -39,7 +39,7 @@ class ReleaseLoop(Construct):
         metrics = settings.metrics
         unknown_members_alarm(self, "UnknownAlarm", metrics, alarm_action)
         no_pass_alarm(self, "NoPassAlarm", metrics, self.function, alarm_action)
-        if settings.demand is not None:
+        if settings.demand is not None and settings.demand.keeps_instances:
             stalled_work_alarm(self, "StalledWorkAlarm", metrics, alarm_action)
 
     @property

@@ -145,7 +145,7 @@ def _by_cost(choice: Choice) -> tuple[float, int, float, str]:
 
 
 def _by_hour(choice: Choice) -> tuple[bool, float, str]:
-    return (choice.usd_per_hour is None, choice.usd_per_hour or 0.0, choice.instance_type)
+    return (choice.usd_per_hour is None, choice.usd_per_hour_in_all or 0.0, choice.instance_type)
 
 
 def _unsuited(machine: Machine, question: _Question) -> str | None:
@@ -446,7 +446,16 @@ def _figure(layout: _Layout, workload: Workload) -> Figure:
 
 
 def _spread(machine: Machine, question: _Question) -> Choice | None:
-    """One replica over several instances, where nothing holds it alone: only types with EFA are joined so."""
+    """One replica over several instances, where nothing holds it alone."""
+    stages = _stages(machine, question)
+    if stages is None:
+        return None
+    why = f"nobody has measured this work on {stages} of them together"
+    return _choice(machine, question, None, None, why, stages)
+
+
+def _stages(machine: Machine, question: _Question) -> int | None:
+    """How many instances hold one replica together, None for no number: only types with EFA are joined so."""
     workload = question.workload
     if not machine.efa or workload.memory_mib is not None or workload.use not in ("training", *_SERVING):
         return None
@@ -456,8 +465,7 @@ def _spread(machine: Machine, question: _Question) -> Choice | None:
         return None
     for stages in range(2, most + 1):
         if question.fits(machine, machine.devices, stages=stages):
-            why = f"nobody has measured this work on {stages} of them together"
-            return _choice(machine, question, None, None, why, stages)
+            return stages
     return None
 
 
@@ -472,4 +480,6 @@ def _too_small(machine: Machine, question: _Question) -> str:
     spread = stated is not None and stated <= machine.memory_mib * machine.devices * USABLE_SHARE
     if spread and question.workload.accelerators is None:
         return "one of its accelerators does not hold it: state accelerators= if several may"
+    if _stages(machine, question) is not None:
+        return "one does not hold one replica, several of them joined by EFA would"
     return "its memory does not hold one replica"

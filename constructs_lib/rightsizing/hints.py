@@ -14,6 +14,7 @@ Ask = Callable[[Workload, Asked], Answer]
 
 _WORTH_SAYING = 0.95  # a saving of less is within what the figures differ anyhow
 _BATCHING = 1.5
+_WIDTHS = (2, 4, 8, 16)
 _SERVING = ("inference", "batch_inference")
 _NARROWER = {
     "fp32": ("fp8", "int8", "int4"),
@@ -35,6 +36,7 @@ def hints_for(workload: Workload, answer: Answer, ask: Ask) -> tuple[Hint, ...]:
             _neuron(workload, answer, ask),
             _quantise(workload, answer, ask),
             _adapters(workload, answer, ask),
+            _shared_layers(workload, answer, ask),
             _batching(workload, answer, ask),
             _one_at_a_time(workload, answer),
             _age(answer),
@@ -165,6 +167,29 @@ def _adapters(workload: Workload, answer: Answer, ask: Ask) -> Iterator[Hint]:
             return
 
 
+def _shared_layers(workload: Workload, answer: Answer, ask: Ask) -> Iterator[Hint]:
+    """Activations are what data parallelism does not divide: say what tensor parallelism would."""
+    if workload.use != "training" or (workload.tensor_parallel or 1) > 1 or workload.memory_mib is not None:
+        return
+    if answer.choices:
+        return
+    asked = [(width, ask(workload.with_changes(tensor_parallel=width), _any)) for width in _WIDTHS]
+    for width, other in asked:
+        best = _best(other)
+        if best is not None:
+            text = f"With tensor_parallel={width} there is a figure: {_cost(best)}."
+            yield _hint("tensor-parallel", text, best)
+            return
+    smallest = _cheapest(answer)
+    for width, other in asked:
+        small = _cheapest(other)
+        if small is not None and _smaller(small, smallest):
+            held = "" if smallest is None else f"; as asked it takes {_hour(smallest)}"
+            text = f"With tensor_parallel={width} it fits on {_hour(small)}{held}."
+            yield _hint("tensor-parallel", text, small, cost=False)
+            return
+
+
 def _batching(workload: Workload, answer: Answer, ask: Ask) -> Iterator[Hint]:
     """Requests that are served together lift the throughput: say how far, and what one at a time would give."""
     if workload.use not in _SERVING or not answer.choices:
@@ -266,7 +291,9 @@ def _against(choice: Choice | None) -> str:
 
 
 def _cost(choice: Choice) -> str:
-    number = "" if choice.instances is None else f"{choice.instances} x "
+    several = choice.instances_per_replica if choice.instances_per_replica > 1 else None
+    count = several if choice.instances is None else choice.instances
+    number = "" if count is None else f"{count} x "
     if choice.usd_per_unit is None:
         return f"{number}{choice.instance_type}"
     doubt = " (low confidence)" if choice.confidence == "low" else ""

@@ -122,8 +122,8 @@ class Hint:
 
     Attributes:
         kind: for programs: ``cpu-is-enough``, ``fraction-is-enough``, ``neuron-is-cheaper``, ``neuron-is-measured``,
-            ``quantise`` (is cheaper), ``quantise-to-fit`` (on a smaller type), ``adapters``, ``batching``,
-            ``one-at-a-time`` (nobody measured more), ``several-instances``, ``previous-generation``,
+            ``quantise`` (is cheaper), ``quantise-to-fit`` (on a smaller type), ``adapters``, ``tensor-parallel``,
+            ``batching``, ``one-at-a-time`` (nobody measured more), ``several-instances``, ``previous-generation``,
             ``software-has-ended``, ``not-measured`` or ``nothing-fits``.
         text: for people.
         instance_type: that it is about. None: about none in particular.

@@ -23,12 +23,17 @@ class Demand(ABC):
     from the settings given here. A metric or a schedule becomes a demand by one more subclass and one more reader.
     """
 
+    @property
+    def keeps_instances(self) -> bool:
+        """Whether its work is kept count of, so that an instance stays while some waits. Default: yes."""
+        return True
+
     @abstractmethod
     def settings(self) -> Mapping[str, str]:
         """Environment variables by which the handlers know whom to ask and how to count."""
 
     @abstractmethod
-    def metric_waiting(self, period: Duration) -> cloudwatch.Metric:
+    def metric_waiting(self, period: Duration) -> cloudwatch.IMetric:
         """How much work waits, as the source itself publishes it; above zero while some does."""
 
     @abstractmethod
@@ -46,6 +51,10 @@ class Demand(ABC):
     @abstractmethod
     def statements(self) -> Sequence[iam.PolicyStatement]:
         """What the handlers must be allowed to do in order to ask."""
+
+    def wildcards(self) -> Mapping[str, str]:
+        """Each resource with a ``*`` in the statements, and why nothing narrower will do. Default: none."""
+        return {}
 
 
 NO_DEAD_LETTER_QUEUE = "@cdk-accelerated-fleet/scaling:NoDeadLetterQueue"

@@ -56,6 +56,7 @@ class WakeOnDemand(Construct):
             ],
             wildcards={
                 "*": "DescribeAutoScalingGroups cannot be limited to one group.",
+                **demand.wildcards(),
                 group.auto_scaling_group_arn: GROUP_WILDCARD,
             },
             timeout_seconds=50,

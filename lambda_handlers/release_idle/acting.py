@@ -81,13 +81,23 @@ class Acting:
         finally:
             self._let_others_act(lease, untouched)
 
+    def is_unfilled(self, group: Group, least: int) -> bool:
+        """Return whether the group wants more than it has and than `least`, and something tells what it is for."""
+        settings = self.surveyor.settings
+        # Without a demand a person or a schedule set the number, and only they know what it is for.
+        if settings.demand is None and settings.stands_in_for is None:
+            return False
+        return filled_capacity(_active(group), group.desired_capacity, least) is not None
+
     def unfilled_target(self, group: Group, floor: int | None) -> int | None:
         """Return what to lower the desired capacity to, None when it is filled, needed or not known to be neither."""
-        # Without a queue a person or a schedule set the number, and only they know what it is for.
-        if self.surveyor.settings.demand is None or floor is None:
+        if floor is None or not self.is_unfilled(group, max(floor, group.min_size)):
             return None
-        active = sum(member.capacity for member in group.members if is_active(member.lifecycle_state))
-        return filled_capacity(active, group.desired_capacity, max(floor, group.min_size))
+        # What another group lacks keeps nobody here, but it is what the number was set for.
+        missing = self.surveyor.missing_elsewhere()
+        if missing is None:
+            return None
+        return filled_capacity(_active(group), group.desired_capacity, max(floor, group.min_size, missing))
 
     def failed(self, what: str, error: Exception | str) -> None:
         """Tell of something that was not done."""
@@ -229,7 +239,7 @@ class Acting:
         if not self._change("SetDesiredCapacity", act, self.surveyor.patience.until(lease.acts_until)):
             return group
         self.report.desired_lowered_to = target
-        active = sum(member.capacity for member in group.members if is_active(member.lifecycle_state))
+        active = _active(group)
         why = f"of {group.desired_capacity} AWS filled {active}, and work needs {self.report.floor} with the minimum"
         self.log.info("desired capacity lowered", before=group.desired_capacity, now=target, why=why)
         return replace(group, desired_capacity=target)
@@ -271,3 +281,8 @@ class Acting:
 
     def _patience_until(self, lease: Lease) -> Patience:
         return replace(self.surveyor.patience.until(lease.acts_until), attempts=None)
+
+
+def _active(group: Group) -> int:
+    """Return the capacity in service or on its way into it."""
+    return sum(member.capacity for member in group.members if is_active(member.lifecycle_state))

@@ -59,8 +59,8 @@ _CURES = {
     FailureCause.KEY_WITHOUT_GRANT: "Let Auto Scaling's service-linked role use the key that encrypts the volumes: "
     "kms:CreateGrant and the use of the key, in the key's policy.",
     FailureCause.NEVER_READY: "Look at what an instance does when it boots (its console output and system log): it "
-    "did not pass its health checks, its driver or the agent that reports for it did not start, or its boot was not over "
-    "within the time that a launch hook allows (WarmPool: prepare_within).",
+    "did not pass its health checks, its driver or the agent that reports for it did not start, or its boot was not "
+    "over within the time that a launch hook allows (WarmPool: prepare_within).",
     FailureCause.OTHER: "See what AWS said, and the activity history of the group.",
 }
 

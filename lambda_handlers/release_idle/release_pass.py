@@ -49,7 +49,7 @@ class ReleasePass:
         if group is None or group.being_deleted:
             self.log.info("nothing to release", why="the group is gone or being deleted")
             return self._tell_of_drains(group, report)
-        is_unfilled = acting.unfilled_target(group, group.min_size) is not None
+        is_unfilled = acting.is_unfilled(group, group.min_size)
         if not (group.members or is_unfilled or launches.is_amiss(group)):
             self.log.info("nothing to release", why="the group is empty")
             return report.summary()

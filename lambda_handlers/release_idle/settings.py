@@ -11,7 +11,7 @@ from typing import cast, get_args
 
 from release_idle.measurement import Meaning, Signal, Statistic
 from release_idle.policy import AtMinimum, IdlePolicy, KeepWarm
-from runtime.demand import QueueDemand, read_optional_queue_demand
+from runtime.demand import QueueDemand, read_optional_queue_demand, read_stands_in_for
 from runtime.environment import (
     SettingError,
     read_choice,
@@ -34,15 +34,16 @@ _HOURS_FIELDS = {"quiet", "warm", "maintenance"}
 class Settings:
     """Everything that a release pass is told from outside.
 
-    `demand` is None for a fleet without a queue, `drain_hook` for a group without a termination hook of ours,
-    `max_failed_launches` where launches are not watched, and `retained_after_seconds` where nothing ends the instances
-    that the group retains.
+    `demand` is None for a fleet without a queue, `stands_in_for` for one that no other group's shortfall wakes,
+    `drain_hook` for a group without a termination hook of ours, `max_failed_launches` where launches are not watched,
+    and `retained_after_seconds` where nothing ends the instances that the group retains.
     """
 
     auto_scaling_group: str
     namespace: str
     watch_sessions: bool
     demand: QueueDemand | None
+    stands_in_for: str | None
     policy: IdlePolicy
     state_parameter: str
     drain_hook: str | None
@@ -63,6 +64,7 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
         namespace=read_text(environment, "METRIC_NAMESPACE"),
         watch_sessions=read_choice(environment, "WATCH_SESSIONS", ("true", "false")) == "true",
         demand=demand,
+        stands_in_for=read_stands_in_for(environment),
         policy=_read_policy(environment, demand),
         state_parameter=read_text(environment, "STATE_PARAMETER"),
         drain_hook=_optional_text(environment, "DRAIN_HOOK"),

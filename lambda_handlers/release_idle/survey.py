@@ -27,6 +27,7 @@ from runtime.group import Group, GroupMember
 from runtime.group_reader import UnreadableGroup, read_group, read_warm_pool
 from runtime.patience import OutOfTime, Patience
 from runtime.queue_reader import UnreadableQueue, read_backlog
+from runtime.shortfall import missing_capacity
 from runtime.structured_log import StructuredLog
 
 _GROUP_SOURCE = "Auto Scaling DescribeAutoScalingGroups"
@@ -97,6 +98,18 @@ class Surveyor:
         except (*AWS_ERRORS, OutOfTime) as error:
             self._failed("SQS GetQueueAttributes", _told(error))
         return None
+
+    def missing_elsewhere(self) -> int | None:
+        """Return what the group lacks that this one stands in for: nothing without one, None if it cannot be read."""
+        if self.settings.stands_in_for is None:
+            return 0
+        try:
+            return missing_capacity(
+                read_group(self.clients.autoscaling, self.settings.stands_in_for, self.patience)
+            )
+        except (*AWS_ERRORS, OutOfTime, UnreadableGroup) as error:
+            self._failed(_GROUP_SOURCE, str(error))
+            return None
 
     def members_of(self, group: Group, instance_ids: Sequence[str]) -> list[Member]:
         """Return these members with their machines; nobody is asked whether they are in use."""

@@ -1,4 +1,4 @@
-"""How much capacity a queue asks for: one rule, used to wake a fleet and to keep it from being released."""
+"""What asks for capacity: a queue, by one rule that wakes a fleet and keeps it, or what another group cannot get."""
 
 from __future__ import annotations
 
@@ -7,6 +7,10 @@ from dataclasses import dataclass
 
 from runtime.environment import SettingError, read_text, read_whole_number
 
+_MINUTE = 60
+_SHORTEST_AFTER_SECONDS = 5 * _MINUTE
+_LONGEST_AFTER_SECONDS = 6 * 3600
+
 
 @dataclass(frozen=True, kw_only=True)
 class QueueDemand:
@@ -14,6 +18,14 @@ class QueueDemand:
 
     queue_url: str
     messages_per_instance: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShortfallDemand:
+    """Another group, and for how long it must have had less than it wants until this one stands in for it."""
+
+    of_group: str
+    after_seconds: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,3 +60,32 @@ def read_optional_queue_demand(environment: Mapping[str, str]) -> QueueDemand | 
             raise SettingError("QUEUE_URL", "be set when MESSAGES_PER_INSTANCE is", None)
         return None
     return read_queue_demand(environment)
+
+
+def read_demand(environment: Mapping[str, str]) -> QueueDemand | ShortfallDemand:
+    """Return what asks for capacity: exactly one of the two must be set, and wholly."""
+    of_group = read_stands_in_for(environment)
+    if of_group is None:
+        if "SHORTFALL_AFTER_SECONDS" in environment:
+            raise SettingError("SHORTFALL_OF_GROUP", "be set when SHORTFALL_AFTER_SECONDS is", None)
+        return read_queue_demand(environment)
+    after = read_whole_number(
+        environment, "SHORTFALL_AFTER_SECONDS", at_least=_SHORTEST_AFTER_SECONDS, at_most=_LONGEST_AFTER_SECONDS
+    )
+    if after % _MINUTE:
+        # The group's own metrics have one point a minute.
+        raise SettingError("SHORTFALL_AFTER_SECONDS", "be a multiple of 60", environment["SHORTFALL_AFTER_SECONDS"])
+    return ShortfallDemand(of_group=of_group, after_seconds=after)
+
+
+def read_stands_in_for(environment: Mapping[str, str]) -> str | None:
+    """Return the name of the group that this one stands in for, or None when it has another demand or none."""
+    if "SHORTFALL_OF_GROUP" not in environment:
+        return None
+    of_group = read_text(environment, "SHORTFALL_OF_GROUP")
+    for other in ("QUEUE_URL", "MESSAGES_PER_INSTANCE"):
+        if other in environment:
+            raise SettingError(other, "be left out when SHORTFALL_OF_GROUP is set", environment[other])
+    if of_group == environment.get("AUTO_SCALING_GROUP_NAME"):
+        raise SettingError("SHORTFALL_OF_GROUP", "name another group than AUTO_SCALING_GROUP_NAME", of_group)
+    return of_group

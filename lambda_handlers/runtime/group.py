@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,7 +18,8 @@ class GroupMember:
 
 @dataclass(frozen=True, kw_only=True)
 class Group:
-    """An Auto Scaling group at one moment. `deletion_protection` is AWS's word for it."""
+    """An Auto Scaling group at one moment. `deletion_protection` is AWS's word for it, and `created_at` is None where
+    AWS does not tell."""
 
     name: str
     min_size: int
@@ -30,3 +32,4 @@ class Group:
     members: tuple[GroupMember, ...]
     deletion_protection: str = "none"
     has_warm_pool: bool = False
+    created_at: datetime | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from functools import partial
 from typing import Protocol, TypedDict
 
@@ -49,6 +50,7 @@ class GroupDocument(TypedDict, total=False):
     Tags: list[TagDocument]
     DeletionProtection: str
     WarmPoolConfiguration: WarmPoolDocument
+    CreatedTime: datetime
 
 
 class GroupsPage(TypedDict, total=False):
@@ -138,6 +140,7 @@ def _group(document: GroupDocument) -> Group:
         # An SDK that is older than the property leaves it out of its answer.
         deletion_protection=document.get("DeletionProtection", "none"),
         has_warm_pool="WarmPoolConfiguration" in document,
+        created_at=document.get("CreatedTime"),
     )
 
 

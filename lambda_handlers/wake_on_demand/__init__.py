@@ -1,1 +1,1 @@
-"""Raises a group to what its queue needs, and never lowers it."""
+"""Raises a group to what its queue needs, or to what another group lacks, and never lowers it."""

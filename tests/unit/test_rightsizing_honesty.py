@@ -381,3 +381,41 @@ def test_a_handful_of_requests_at_a_time_is_not_known_from_one() -> None:
     assert found.best.throughput.concurrency == 1
     assert found.best.confidence == "low"
     assert {"batching", "one-at-a-time"} & set(hints(found))
+
+
+def test_what_is_not_measured_is_listed_by_the_price_of_all_that_one_replica_takes() -> None:
+    found = recommend(Workload.training(model="llama-3.1-405b"))
+    hourly = [choice.usd_per_hour_in_all for choice in found.unmeasured if choice.usd_per_hour_in_all is not None]
+    assert len(hourly) > 1
+    assert len({choice.instances_per_replica for choice in found.unmeasured}) > 1
+    assert hourly == sorted(hourly)
+
+
+def test_what_several_instances_together_would_hold_is_said() -> None:
+    """Llama 3.1 70B is trained on P5 everywhere, only not on one of them."""
+    found = recommend(Workload.training(model="llama-3.1-70b"))
+    assert [choice.instances_per_replica for choice in found.unmeasured] == [1] * len(found.unmeasured)
+    reasons = {name: each.reason for each in found.refused for name in each.instance_types}
+    assert reasons["p5.48xlarge"] == "one does not hold one replica, several of them joined by EFA would"
+    assert reasons["g6e.xlarge"] == "its memory does not hold one replica", "it takes no EFA"
+    alone = recommend(Workload.training(model="llama-3.1-70b"), instance_types=["p5.48xlarge"])
+    assert on(alone, "p5.48xlarge").instances_per_replica > 1
+
+
+def test_training_that_was_measured_with_shared_layers_says_so() -> None:
+    """AWS trains Llama 3.1 8B on 32 trn1.32xlarge, each layer shared by the 16 devices of an instance."""
+    found = recommend(Workload.training(model="llama-3.1-8b", context_tokens=8192, stack="neuron"))
+    told = hints(found)["tensor-parallel"]
+    assert told.instance_type == "trn1.32xlarge"
+    assert "tensor_parallel=16" in told.text
+    assert "32 x trn1.32xlarge" in told.text
+
+
+def test_training_that_shared_layers_would_fit_on_less_says_so() -> None:
+    found = recommend(Workload.training(model="llama-3.1-70b"))
+    told = hints(found)["tensor-parallel"]
+    assert told.instance_type is not None
+    smaller = recommend(Workload.training(model="llama-3.1-70b", tensor_parallel=8), instance_types=[told.instance_type])
+    assert smaller.unmeasured
+    shared = recommend(Workload.training(model="llama-3.1-70b", tensor_parallel=8))
+    assert "tensor-parallel" not in hints(shared)

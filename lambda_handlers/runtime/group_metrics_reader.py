@@ -1,0 +1,160 @@
+"""Reading the metrics that Auto Scaling itself publishes of a group, one point a minute."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal, Protocol, TypedDict
+
+from runtime.patience import Patience
+
+_NAMESPACE = "AWS/AutoScaling"
+_PERIOD_SECONDS = 60
+
+
+class UnreadableMetrics(Exception):
+    """CloudWatch did not answer in full, or with something that is no number of instances."""
+
+
+class Dimension(TypedDict):
+    Name: str
+    Value: str
+
+
+class Metric(TypedDict):
+    Namespace: str
+    MetricName: str
+    Dimensions: list[Dimension]
+
+
+class MetricStat(TypedDict):
+    Metric: Metric
+    Period: int
+    Stat: str
+
+
+class MetricQuery(TypedDict):
+    Id: str
+    MetricStat: MetricStat
+    ReturnData: bool
+
+
+class MetricResult(TypedDict, total=False):
+    Id: str
+    StatusCode: str
+    Timestamps: list[datetime]
+    Values: list[float]
+
+
+class Message(TypedDict, total=False):
+    Code: str
+    Value: str
+
+
+class MetricPage(TypedDict, total=False):
+    MetricDataResults: list[MetricResult]
+    NextToken: str
+    Messages: list[Message]
+
+
+class GroupMetricsReader(Protocol):
+    """The call that `read_group_metrics` makes."""
+
+    def get_metric_data(
+        self,
+        *,
+        MetricDataQueries: Sequence[MetricQuery],
+        StartTime: datetime,
+        EndTime: datetime,
+        NextToken: str = ...,
+    ) -> MetricPage: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupMetric:
+    """A metric of a group. Of several samples in a minute the statistic takes one."""
+
+    group_name: str
+    name: Literal["GroupDesiredCapacity", "GroupInServiceInstances"]
+    statistic: Literal["Minimum", "Maximum"]
+
+
+@dataclass
+class _Gathered:
+    """What the pages have said about one metric so far. No status means no answer."""
+
+    status: str | None = None
+    points: dict[datetime, float] = field(default_factory=dict)
+
+
+def read_group_metrics(
+    client: GroupMetricsReader, metrics: Sequence[GroupMetric], start: datetime, end: datetime, patience: Patience
+) -> list[Mapping[datetime, float]]:
+    """Return the value of each metric in each minute that has one, from `start` to before `end`.
+
+    Both are whole minutes. A minute without a point is left out. Raises `UnreadableMetrics` for an answer that may lack
+    points, or that cannot be true.
+    """
+    queries = [_query(f"m{number}", metric) for number, metric in enumerate(metrics)]
+    gathered = {query["Id"]: _Gathered() for query in queries}
+    for page in _pages(client, queries, start, end, patience):
+        complaints = [message.get("Code", "message") for message in page.get("Messages", [])]
+        if complaints:
+            # About the call as a whole: nobody can say which metric is whole.
+            raise UnreadableMetrics(f"GetMetricData: {', '.join(complaints)}")
+        for result in page.get("MetricDataResults", []):
+            if result.get("Id") not in gathered:
+                raise UnreadableMetrics("GetMetricData answered what it was not asked for")
+            _gather(gathered[result["Id"]], result)
+    for metric, each in zip(metrics, gathered.values(), strict=True):
+        # After the last page anything but Complete means that points may be missing, and which ones nobody knows.
+        if each.status != "Complete":
+            raise UnreadableMetrics(f"GetMetricData: {metric.name} of {metric.group_name}: {each.status or 'no answer'}")
+    return [each.points for each in gathered.values()]
+
+
+def _pages(
+    client: GroupMetricsReader, queries: Sequence[MetricQuery], start: datetime, end: datetime, patience: Patience
+) -> Iterator[MetricPage]:
+    token: str | None = None
+    while True:
+        more = {} if token is None else {"NextToken": token}
+
+        def ask(more: Mapping[str, str] = more) -> MetricPage:
+            return client.get_metric_data(MetricDataQueries=queries, StartTime=start, EndTime=end, **more)
+
+        page = patience.call("reading the group's metrics", ask)
+        yield page
+        token = page.get("NextToken")
+        if not token:
+            return
+
+
+def _gather(gathered: _Gathered, result: MetricResult) -> None:
+    stamps, values = result.get("Timestamps", []), result.get("Values", [])
+    gathered.status = result.get("StatusCode")
+    if len(stamps) != len(values):
+        raise UnreadableMetrics("GetMetricData returned more or fewer values than timestamps")
+    for at, value in zip(stamps, values, strict=True):
+        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        if not is_number or not math.isfinite(value) or value < 0:
+            raise UnreadableMetrics(f"GetMetricData returned {value!r} for a number of instances")
+        gathered.points[at] = float(value)
+
+
+def _query(query_id: str, metric: GroupMetric) -> MetricQuery:
+    return {
+        "Id": query_id,
+        "MetricStat": {
+            "Metric": {
+                "Namespace": _NAMESPACE,
+                "MetricName": metric.name,
+                "Dimensions": [{"Name": "AutoScalingGroupName", "Value": metric.group_name}],
+            },
+            "Period": _PERIOD_SECONDS,
+            "Stat": metric.statistic,
+        },
+        "ReturnData": True,
+    }
