@@ -213,6 +213,13 @@ class Template:
                 found[name] = Schedule(name, _rate(properties["ScheduleExpression"]), targets)
         return found
 
+    def scheduled_actions(self) -> dict[str, dict[str, Any]]:
+        """Return the group's scheduled actions, which have a start time and no recurrence, by logical id."""
+        found = self.resources("AWS::AutoScaling::ScheduledAction")
+        if any("Recurrence" in properties for properties in found.values()):
+            raise ValueError("a recurring scheduled action is not simulated")
+        return found
+
     def event_rules(self) -> dict[str, EventRule]:
         """Return every enabled rule on events by logical id; one may have a schedule besides."""
         found = {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -89,6 +90,7 @@ class World:
         self.functions = self.template.functions()
         self.schedules = self.template.schedules()
         self.event_rules = self.template.event_rules()
+        self.scheduled_actions = self.template.scheduled_actions()
         self._image = Image(self.template)
         self._policies = PolicyRunner(self.template, self.group)
 
@@ -154,6 +156,7 @@ class World:
         for due, action in [entry for entry in self._scripted if entry[0] <= self.now]:
             self._scripted.remove((due, action))
             action()
+        self._take_scheduled_actions()
         self.group.tick(self.now)
         if self.workers is not None:
             self.workers.tick(self.now, self.group.in_service, self.group.draining)
@@ -164,6 +167,16 @@ class World:
             self._evaluate(name, alarm)
         self._fire_schedules()
         self._deliver()
+
+    def _take_scheduled_actions(self) -> None:
+        for name, action in list(self.scheduled_actions.items()):
+            at = datetime.fromisoformat(action["StartTime"].replace("Z", "+00:00")).timestamp() - EPOCH
+            if at <= self.now:
+                # Auto Scaling forgets one that has run.
+                del self.scheduled_actions[name]
+                sizes = (action.get(size) for size in ("MinSize", "MaxSize", "DesiredCapacity"))
+                minimum, maximum, desired = (None if size is None else int(size) for size in sizes)
+                self.group.resize(minimum=minimum, maximum=maximum, desired=desired)
 
     def _nothing_to_do(self, _instance: Instance, _now: int) -> Load:
         return Load(accelerators=(0.0,) * self._image.accelerators)
