@@ -61,6 +61,8 @@ class AcceleratedType:
         spot: whether EC2 sells it as Spot Instance somewhere. Default: not known.
         on_demand: whether EC2 sells it On-Demand somewhere. Default: not known.
         capacity_block: whether EC2 sells Capacity Blocks of it somewhere. Default: not known.
+        block_end_minutes: how long before the end of a Capacity Block EC2 begins to end its instances, minutes, of a type
+            that has such blocks only. Default: not known.
         hibernation: whether an instance can hibernate. Default: not known.
         placement: strategies of placement groups that take it, of ``cluster``, ``partition``, ``spread``; empty for
             none. Default: not known.
@@ -93,6 +95,7 @@ class AcceleratedType:
     spot: bool | None = None
     on_demand: bool | None = None
     capacity_block: bool | None = None
+    block_end_minutes: int | None = None
     hibernation: bool | None = None
     placement: Sequence[str] | None = None
     regions: Sequence[str] | None = None
@@ -165,6 +168,12 @@ class AcceleratedType:
         ):
             if value is not None:
                 instance_of(where, parameter, value, bool, cure=f"write True or False, or {_IF_UNKNOWN}")
+        if self.block_end_minutes is not None:
+            cure = f"give minutes, or {_IF_UNKNOWN}"
+            integer(where, "block_end_minutes", self.block_end_minutes, minimum=0, maximum=_MOST, cure=cure)
+            if self.capacity_block is False:
+                rule = "be left out for a type without Capacity Blocks"
+                raise ArgumentError(complaint(where, "block_end_minutes", rule, self.block_end_minutes, cure))
         for parameter, words in (("placement", self.placement), ("regions", self.regions)):
             if words is not None:
                 cure = f"write an empty list for none, or {_IF_UNKNOWN}"
@@ -251,6 +260,11 @@ def known_kinds() -> tuple[str, ...]:
 
 
 @cache
+def _block_ends() -> Mapping[str, int]:
+    return {row["family"]: int(row["minutes"]) for row in tables.read("block_ends.csv")}
+
+
+@cache
 def _cpu_families() -> frozenset[str]:
     return frozenset(row["family"] for row in tables.read("cpu_families.csv"))
 
@@ -278,6 +292,7 @@ def _from_row(row: Mapping[str, str]) -> AcceleratedType:
         spot=_said(row["spot"]),
         on_demand=_said(row["on_demand"]),
         capacity_block=_said(row["capacity_block"]),
+        block_end_minutes=_block_end(name) if _said(row["capacity_block"]) else None,
         hibernation=_said(row["hibernation"]),
         placement=tuple(row["placement"].split()) or None,
         regions=offered_in(name),
@@ -285,6 +300,11 @@ def _from_row(row: Mapping[str, str]) -> AcceleratedType:
         retired_on=row["retired_on"] or None,
         successor=row["successor"] or None,
     )
+
+
+def _block_end(name: str) -> int:
+    ends = _block_ends()
+    return ends.get(name.partition(".")[0], ends[""])
 
 
 def _said(cell: str) -> bool | None:

@@ -29,7 +29,9 @@ def advise(scope: Construct, settings: FleetSettings, *, vpc: ec2.IVpc, subnets:
     for id, text in ({} if settings.demand is None else settings.demand.warnings()).items():
         annotations.add_warning_v2(id, text)
     pool = {} if settings.warm_pool is None else settings.warm_pool.warnings()
-    for id, text in {**settings.purchase.warnings(settings.types, zones_of(subnets)), **pool}.items():
+    chosen = {} if settings.selection is None else settings.selection.warnings(settings.types)
+    bought = settings.purchase.warnings(settings.types, zones_of(subnets))
+    for id, text in {**bought, **pool, **chosen}.items():
         annotations.add_warning_v2(id, text)
     if settings.kind.idle_below is not None:
         annotations.add_warning_v2(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
@@ -10,14 +10,17 @@ from aws_cdk import aws_autoscaling as autoscaling
 
 from constructs_lib.catalog import ARCHITECTURES, AcceleratedType, known_kinds, known_types
 from constructs_lib.errors import ArgumentError, UnsupportedInstanceTypeError
-from constructs_lib.validation import complaint, instance_of, integer, list_of, one_of, text
+from constructs_lib.validation import complaint, instance_of, integer, list_of, number, one_of, text
 
 _WHERE = "FlexibleTypes"
 _RANGES = ("accelerators", "accelerator_memory_mib", "vcpus", "memory_mib")
+_LIMITS = (*_RANGES, "architecture", "models", "fractions", "previous_generations", "exclude", "usd_per_hour")
 # "Create a mixed instances group using attribute-based instance type selection": a value such as this turns it off.
 # With it, types are dropped that cost a fifth more than the cheapest, which are most with an accelerator.
 _ANY_PRICE = 999_999
 _MOST_ALLOWED = 400
+
+DEAR_TYPES = "@cdk-accelerated-fleet/fleet:DearTypes"
 
 Range = int | tuple[int, int | None]
 
@@ -28,10 +31,12 @@ class FlexibleTypes:
 
     Given to a fleet as its ``instance_types``. The fleet is checked, measured and sized for each type that fits, and
     Auto Scaling may start these and no other: a type that AWS brings out later needs a newer release of the library,
-    whose image and telemetry are known to fit it. On-Demand takes the cheapest first, as AWS demands of such a group,
-    and its price protection, which drops most types with an accelerator, is off.
+    whose image and telemetry are known to fit it. What the fleet's ``purchase`` never sells is left out. On-Demand takes
+    the cheapest first, as AWS demands of such a group, and its price protection, which drops most types with an
+    accelerator, is off: so ``accelerators=1`` takes in machines of eight, unless ``usd_per_hour`` keeps them out.
 
-    A number is a minimum; a pair is the least and the most, None for no most. Two that say the same are equal.
+    A number of what there is is a minimum; a pair is the least and the most, None for no most. Two that say the same
+    are equal.
 
     Attributes:
         kind: of the accelerators, for example ``nvidia``.
@@ -44,6 +49,9 @@ class FlexibleTypes:
         fractions: also types with a part of an accelerator. Default: no.
         previous_generations: also types that AWS lists as previous generation. Default: no.
         exclude: names left out, with ``*`` for any characters, for example ``["p4d*", "g6.xlarge"]``. Default: none.
+        usd_per_hour: the most that an instance may cost, USD by the catalogue's On-Demand list of us-east-1, however
+            and wherever it is bought; a type whose price that lacks is left out. Default: any price, and a warning that
+            names the dearest type.
 
     Raises:
         ArgumentError: a value is of the wrong type or out of range.
@@ -60,8 +68,10 @@ class FlexibleTypes:
     fractions: bool | None = None
     previous_generations: bool | None = None
     exclude: Sequence[str] | None = None
+    usd_per_hour: float | None = None
 
     def __post_init__(self) -> None:
+        given_limits = {parameter: getattr(self, parameter) for parameter in _LIMITS}
         one_of(_WHERE, "kind", self.kind, known_kinds(), cure="NVIDIA GPUs are 'nvidia'")
         for parameter in _RANGES:
             given = getattr(self, parameter)
@@ -75,7 +85,13 @@ class FlexibleTypes:
             if given is not None:
                 cure = "write a list of names, or leave it out"
                 names = list_of(_WHERE, parameter, given, str, cure=cure)
-                object.__setattr__(self, parameter, tuple(text(_WHERE, parameter, each, cure=cure) for each in names))
+                # Their order says nothing.
+                named = sorted({text(_WHERE, parameter, each, cure=cure) for each in names})
+                object.__setattr__(self, parameter, tuple(named))
+        if self.usd_per_hour is not None:
+            cure = "give the most that an instance may cost, USD an hour, or leave it out"
+            bound = number(_WHERE, "usd_per_hour", self.usd_per_hour, above=0, cure=cure)
+            object.__setattr__(self, "usd_per_hour", bound)
         for parameter in ("fractions", "previous_generations"):
             given = getattr(self, parameter)
             settled = False if given is None else given
@@ -84,9 +100,7 @@ class FlexibleTypes:
         _check_models(self.kind, self.models or ())
         fitting = self.types()
         if not fitting:
-            cure = "ask for less, or name the types: `accel-fleet catalog list` shows what there is"
-            rule = "leave at least one type of the catalogue"
-            raise UnsupportedInstanceTypeError(complaint(_WHERE, "kind", rule, self.kind, cure))
+            raise UnsupportedInstanceTypeError(complaint(_WHERE, *self._what_leaves_nothing(given_limits)))
         if len(fitting) > _MOST_ALLOWED:
             cure = "ask for more, or exclude some: Auto Scaling takes no longer list"
             rule = f"leave at most {_MOST_ALLOWED} types"
@@ -94,43 +108,92 @@ class FlexibleTypes:
 
     def types(self) -> tuple[AcceleratedType, ...]:
         """What fits, the cheapest first."""
-        fitting = [each for each in known_types().values() if self._fits(each)]
-        dearest = float("inf")
-        return tuple(
-            sorted(fitting, key=lambda each: (dearest if each.usd_per_hour is None else each.usd_per_hour, each.name))
-        )
+        return tuple(sorted((each for each in self._candidates() if not self._objections(each)), key=_by_price))
 
-    def requirements(self) -> autoscaling.CfnAutoScalingGroup.InstanceRequirementsProperty:
-        """The same for Auto Scaling: a list that allows what was checked, and requirements that take nothing from it.
+    def requirements(
+        self, types: Sequence[AcceleratedType]
+    ) -> autoscaling.CfnAutoScalingGroup.InstanceRequirementsProperty:
+        """The types for Auto Scaling: a list that allows those, and requirements that take nothing from it.
 
         Its own attributes of accelerators are left alone: their lists lack newer ones, and would drop them.
+
+        Args:
+            types: those that fit and are sold as the fleet buys.
         """
-        fitting = self.types()
         cfn = autoscaling.CfnAutoScalingGroup
         return cfn.InstanceRequirementsProperty(
-            v_cpu_count=cfn.VCpuCountRequestProperty(min=min(each.vcpus or 0 for each in fitting)),
-            memory_mib=cfn.MemoryMiBRequestProperty(min=min(each.memory_mib or 0 for each in fitting)),
-            allowed_instance_types=[each.name for each in fitting],
-            bare_metal="included" if any(each.bare_metal for each in fitting) else "excluded",
+            v_cpu_count=cfn.VCpuCountRequestProperty(min=min(each.vcpus or 0 for each in types)),
+            memory_mib=cfn.MemoryMiBRequestProperty(min=min(each.memory_mib or 0 for each in types)),
+            allowed_instance_types=[each.name for each in types],
+            bare_metal="included" if any(each.bare_metal for each in types) else "excluded",
             on_demand_max_price_percentage_over_lowest_price=_ANY_PRICE,
             spot_max_price_percentage_over_lowest_price=_ANY_PRICE,
         )
 
-    def _fits(self, each: AcceleratedType) -> bool:
-        generations = ("current", "previous") if self.previous_generations else ("current",)
-        return (
-            each.kind == self.kind
-            and each.architecture == self.architecture
-            and each.status in generations
+    def warnings(self, types: Sequence[AcceleratedType]) -> Mapping[str, str]:
+        """What may cost more than was thought of, by the warning's id."""
+        if self.usd_per_hour is not None or len(types) < 2:
+            return {}
+        priced = [(each.usd_per_hour, each.name) for each in types if each.usd_per_hour is not None]
+        unknown = [each.name for each in types if each.usd_per_hour is None]
+        told = []
+        if priced:
+            most, name = max(priced)
+            told.append(f"{name} for {most:.2f} USD an hour (On-Demand in us-east-1)")
+        if unknown:
+            told.append(f"{', '.join(unknown)}, whose price the list lacks")
+        return {
+            DEAR_TYPES: f"without a limit of price the fleet may start instances of up to {' and of '.join(told)}, where "
+            "AWS has none of the cheaper ones: give FlexibleTypes(usd_per_hour=...), or acknowledge this warning if that "
+            "is meant"
+        }
+
+    def _candidates(self) -> list[AcceleratedType]:
+        return [
+            each
+            for each in known_types().values()
+            if each.kind == self.kind
+            and each.status != "retired"
             # Sold in Capacity Blocks alone: they cannot be mixed with others.
             and each.on_demand is not False
             # All instances boot one image, which brings one driver.
             and each.driver in (None, "open")
-            and (self.fractions or each.fraction is None)
-            and (not self.models or each.model in self.models)
-            and all(_within(getattr(each, parameter), getattr(self, parameter)) for parameter in _RANGES)
-            and not any(fnmatchcase(each.name, pattern) for pattern in self.exclude or ())
+        ]
+
+    def _objections(self, each: AcceleratedType) -> frozenset[str]:
+        """The parameters that leave a type out."""
+        price = each.usd_per_hour
+        kept = {
+            "architecture": each.architecture == self.architecture,
+            "models": not self.models or each.model in self.models,
+            "fractions": self.fractions is True or each.fraction is None,
+            "previous_generations": self.previous_generations is True or each.status == "current",
+            "exclude": not any(fnmatchcase(each.name, pattern) for pattern in self.exclude or ()),
+            "usd_per_hour": self.usd_per_hour is None or (price is not None and price <= self.usd_per_hour),
+            **{parameter: _within(getattr(each, parameter), getattr(self, parameter)) for parameter in _RANGES},
+        }
+        return frozenset(parameter for parameter, is_kept in kept.items() if not is_kept)
+
+    def _what_leaves_nothing(self, given: Mapping[str, object]) -> tuple[str, str, object, str]:
+        """Parameter, rule, value and cure: of the least that would have to be asked otherwise."""
+        objections = sorted(
+            (self._objections(each) for each in self._candidates()), key=lambda each: (len(each), *each)
         )
+        if len(objections[0]) == 1:
+            guilty, word = sorted({name for each in objections if len(each) == 1 for name in each}), "or"
+        else:
+            guilty, word = sorted(objections[0]), "and"
+        shown = {name: getattr(self, name) if given[name] is None else given[name] for name in guilty}
+        return (
+            f" {word} ".join(guilty),
+            "leave at least one type of the catalogue",
+            shown[guilty[0]] if len(guilty) == 1 else shown,
+            "ask for less, or name the types: `accel-fleet catalog list` shows what there is",
+        )
+
+
+def _by_price(each: AcceleratedType) -> tuple[float, str]:
+    return (float("inf") if each.usd_per_hour is None else each.usd_per_hour), each.name
 
 
 def _range(parameter: str, given: object) -> tuple[int, int | None]:

@@ -106,5 +106,6 @@ def _mixed_policy(launch_template: ec2.LaunchTemplate, settings: FleetSettings) 
 
 def _overrides(settings: FleetSettings) -> list[autoscaling.LaunchTemplateOverrides]:
     if settings.selection is not None:
-        return [autoscaling.LaunchTemplateOverrides(instance_requirements=settings.selection.requirements())]
+        requirements = settings.selection.requirements(settings.types)
+        return [autoscaling.LaunchTemplateOverrides(instance_requirements=requirements)]
     return [autoscaling.LaunchTemplateOverrides(instance_type=ec2.InstanceType(each.name)) for each in settings.types]

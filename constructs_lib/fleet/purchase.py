@@ -240,6 +240,10 @@ class Purchase(ABC):
         """Whether nothing could start anywhere else."""
         return False
 
+    def sells(self, type_: AcceleratedType) -> bool:
+        """Whether AWS is not known never to sell a type so."""
+        return type_.on_demand is not False
+
     @abstractmethod
     def check(self, where: str, fleet: PurchaseContext) -> None:
         """Refuse what this cannot be combined with.
@@ -299,7 +303,7 @@ class OnDemandPurchase(Purchase):
         return True
 
     def check(self, where: str, fleet: PurchaseContext) -> None:
-        _check_sold(where, "On-Demand", [each.name for each in fleet.types if each.on_demand is False])
+        _check_sold(where, "On-Demand", [each.name for each in fleet.types if not self.sells(each)])
         _check_ranked(where, "purchase.allocation", self.allocation, fleet)
 
     def distribution(self, *, by_attributes: bool) -> autoscaling.InstancesDistribution:
@@ -338,12 +342,15 @@ class SpotPurchase(Purchase):
     def rebalances(self) -> bool:
         return self.capacity_rebalance is True
 
+    def sells(self, type_: AcceleratedType) -> bool:
+        return type_.spot is not False
+
     def check(self, where: str, fleet: PurchaseContext) -> None:
         if self.on_demand_base >= fleet.max_capacity:
             rule = f"have an on_demand_base below max_capacity ({fleet.max_capacity})"
             cure = "lower the base, or write Purchase.on_demand(): no instance would ever be Spot"
             raise ArgumentError(complaint(where, "purchase", rule, self.on_demand_base, cure))
-        _check_sold(where, "Spot", [each.name for each in fleet.types if each.spot is False])
+        _check_sold(where, "Spot", [each.name for each in fleet.types if not self.sells(each)])
         if self.allocation is SpotAllocation.RANKED and fleet.by_attributes:
             rule = "not be RANKED for types that are chosen by their attributes"
             cure = "name the types in their order, or leave it out"
@@ -394,7 +401,7 @@ class ReservationPurchase(Purchase):
         _check_allocation(where, "allocation", self.allocation, OnDemandAllocation)
 
     def check(self, where: str, fleet: PurchaseContext) -> None:
-        _check_sold(where, "On-Demand", [each.name for each in fleet.types if each.on_demand is False])
+        _check_sold(where, "On-Demand", [each.name for each in fleet.types if not self.sells(each)])
         _check_ranked(where, "purchase.allocation", self.allocation, fleet)
         if fleet.by_attributes:
             cure = "name the types of the reservations: each is of one type"
@@ -479,6 +486,9 @@ class CapacityBlockPurchase(Purchase):
     def is_in_one_subnet(self) -> bool:
         return True
 
+    def sells(self, type_: AcceleratedType) -> bool:
+        return type_.capacity_block is not False
+
     def leave_from(self, drain_seconds: int) -> datetime | None:
         return self.hours.leave_from(drain_seconds)
 
@@ -487,7 +497,7 @@ class CapacityBlockPurchase(Purchase):
         if fleet.by_attributes or len(fleet.types) > 1:
             cure = "name the type of the block alone, and make one fleet for each block"
             raise ArgumentError(complaint(where, "instance_types", "be one type for a Capacity Block", names, cure))
-        if fleet.types[0].capacity_block is False:
+        if not self.sells(fleet.types[0]):
             cure = "name the type of the block, for example 'p5.48xlarge', or buy another way"
             rule = "be a type that AWS sells in Capacity Blocks"
             raise ArgumentError(complaint(where, "instance_types", rule, names[0], cure))

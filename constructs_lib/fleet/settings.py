@@ -100,8 +100,10 @@ class FleetSettings:
                 ec2.SubnetSelection,
                 cure="write ec2.SubnetSelection(subnet_type=...)",
             )
+        cure = "write Purchase.spot() or Purchase.on_demand()"
+        bought = _settled(where, "purchase", purchase, Purchase, Purchase.on_demand(), cure)
         selection = instance_types if isinstance(instance_types, FlexibleTypes) else None
-        named = instance_types.types() if isinstance(instance_types, FlexibleTypes) else instance_types
+        named = _sold(instance_types, bought) if isinstance(instance_types, FlexibleTypes) else instance_types
         types, kind = accelerated_types(where, named)
         if selection is None and len(types) > _MOST_TYPES:
             rule = f"name at most {_MOST_TYPES} types"
@@ -111,10 +113,6 @@ class FleetSettings:
         if demand is not None:
             instance_of(where, "demand", demand, Demand, cure="write QueueDemand(queue, messages_per_instance=1)")
         draining = _settled(where, "drain", drain, Drain, Drain(), "write Drain(deadline=...)")
-        cure = "write Purchase.spot() or Purchase.on_demand()"
-        bought = purchase if isinstance(purchase, Purchase) else Purchase.on_demand()
-        if purchase is not None:
-            instance_of(where, "purchase", purchase, Purchase, cure=cure)
         bought.check(
             where,
             PurchaseContext(
@@ -179,6 +177,12 @@ def _settled(where: str, parameter: str, given: T | None, type_: type[T], defaul
     if given is None:
         return default
     return instance_of(where, parameter, given, type_, cure=cure)
+
+
+def _sold(selection: FlexibleTypes, purchase: Purchase) -> tuple[AcceleratedType, ...]:
+    """What fits and is sold so; all that fits where nothing is, for the purchase to refuse."""
+    fitting = selection.types()
+    return tuple(each for each in fitting if purchase.sells(each)) or fitting
 
 
 def _check_schedule(where: str, schedule: FleetSchedule, policy: IdlePolicy) -> None:

@@ -129,9 +129,12 @@ def _machine(answer: Mapping[str, Any]) -> Machine:
 
 def _kinds(answer: Mapping[str, Any]) -> tuple[str, ...]:
     gpus = items(mapping(answer.get("GpuInfo")).get("Gpus"))
-    kinds = [str(mapping(gpu).get("Manufacturer", "")).lower() for gpu in gpus]
-    neuron = answer.get("NeuronInfo") is not None or str(answer.get("InstanceType")).startswith(("inf", "trn"))
-    return tuple(sorted({*kinds, *(["neuron"] if neuron else [])} - {""}))
+    kinds = {str(mapping(gpu).get("Manufacturer", "")).lower() for gpu in gpus} - {""}
+    if answer.get("NeuronInfo") is not None:
+        kinds.add("neuron")
+    # Of the oldest Neuron types EC2 says that they have inference accelerators, as it does of other makers' ones.
+    known = known_types().get(str(answer.get("InstanceType")))
+    return tuple(sorted(kinds or ({known.kind} if known is not None else set())))
 
 
 def _texts(value: object) -> tuple[str, ...] | None:

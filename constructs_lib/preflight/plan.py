@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from constructs_lib.preflight.calls import called_services
@@ -16,6 +17,7 @@ from constructs_lib.preflight.template import (
     is_marker,
     items,
     mapping,
+    moment,
     whole,
     yes,
 )
@@ -98,6 +100,23 @@ class Launch:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Action:
+    """A scheduled action of a group.
+
+    Attributes:
+        logical_id: of the action in the template.
+        start: when it happens, or for one that recurs from when on. None: not stated, or not known.
+        most: the largest size that it sets. None: it sets none, or it is not known.
+        recurs: whether it happens more than once.
+    """
+
+    logical_id: str
+    start: datetime | None
+    most: int | None
+    recurs: bool
+
+
+@dataclass(frozen=True, kw_only=True)
 class Group:
     """An Auto Scaling group and what it may launch.
 
@@ -106,7 +125,7 @@ class Group:
         properties: of the group, settled.
         launches: the launch templates that it uses.
         most: the largest size that the template lets it have, in its own unit. None: not known.
-        schedule: its scheduled actions that happen once and set the largest size: (start time, largest size).
+        actions: its scheduled actions.
         warm_pool: properties of its warm pool. None: it has none.
         services: services of AWS that its instances' role lets them call. None: not known.
     """
@@ -115,7 +134,7 @@ class Group:
     properties: Mapping[str, Any]
     launches: tuple[Launch, ...]
     most: int | None
-    schedule: tuple[tuple[str, int], ...]
+    actions: tuple[Action, ...]
     warm_pool: Mapping[str, Any] | None
     services: frozenset[str] | None
 
@@ -211,14 +230,15 @@ def read(template: Template, fetch: Fetch) -> Plan:
 def _group(template: Template, id: str, properties: Mapping[str, Any], fetch: Fetch) -> Group:
     launches = tuple(_launches(template, properties, fetch))
     scheduled = _belonging(template, "AWS::AutoScaling::ScheduledAction", id)
-    sizes = [whole(properties.get("MaxSize")), *(whole(action.get("MaxSize")) for action in scheduled)]
-    pools = _belonging(template, "AWS::AutoScaling::WarmPool", id)
+    actions = tuple(_action(logical_id, each) for logical_id, each in scheduled.items())
+    sizes = [whole(properties.get("MaxSize")), *(action.most for action in actions)]
+    pools = list(_belonging(template, "AWS::AutoScaling::WarmPool", id).values())
     return Group(
         logical_id=id,
         properties=properties,
         launches=launches,
         most=None if sizes[0] is None else max(size for size in sizes if size is not None),
-        schedule=tuple(_ends(scheduled)),
+        actions=actions,
         warm_pool=pools[0] if pools else None,
         services=_services(launches),
     )
@@ -284,18 +304,18 @@ def _data(template: Template, specification: object, fetch: Fetch) -> dict[str, 
     return fetch(given, version if isinstance(version, str) else None)
 
 
-def _belonging(template: Template, kind: str, group: str) -> list[dict[str, Any]]:
-    found = template.resources(kind).values()
-    return [each for each in found if each.get("AutoScalingGroupName") == Made(template, group)]
+def _belonging(template: Template, kind: str, group: str) -> dict[str, dict[str, Any]]:
+    found = template.resources(kind)
+    return {id: each for id, each in found.items() if each.get("AutoScalingGroupName") == Made(template, group)}
 
 
-def _ends(actions: Sequence[Mapping[str, Any]]) -> list[tuple[str, int]]:
-    found = []
-    for action in actions:
-        size, start = whole(action.get("MaxSize")), action.get("StartTime")
-        if size is not None and isinstance(start, str):
-            found.append((start, size))
-    return found
+def _action(logical_id: str, properties: Mapping[str, Any]) -> Action:
+    return Action(
+        logical_id=logical_id,
+        start=moment(properties.get("StartTime")),
+        most=whole(properties.get("MaxSize")),
+        recurs=properties.get("Recurrence") is not None,
+    )
 
 
 def _services(launches: Sequence[Launch]) -> frozenset[str] | None:

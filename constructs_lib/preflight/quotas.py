@@ -10,7 +10,10 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
 
+from constructs_lib.catalog import tables
 from constructs_lib.preflight.account import Account, Refused, account_number, filters
 from constructs_lib.preflight.machines import Machine, known_machines
 from constructs_lib.preflight.plan import FLEET_TAG, Group
@@ -25,26 +28,7 @@ _NAMES = {
 }
 _FAMILY = re.compile(r"([a-z]+)(\d*)")
 _WORD = re.compile(r"[A-Za-z]+\d*")
-# Leading letters of the families of each class, by the first word of its quota's name. One that is not here and is not
-# Standard (A, C, D, H, I, M, R, T, Z) is not guessed at.
-_CLASSES = {
-    "dl": "DL",
-    "f": "F",
-    "g": "G",
-    "gr": "G",
-    "hpc": "HPC",
-    "inf": "Inf",
-    "p": "P",
-    "trn": "Trn",
-    "u": "High",
-    "vt": "G",
-    "x": "X",
-}
-_STANDARD = "Standard"
-_STANDARD_LETTERS = frozenset("acdhimrtz")
-_SHOWN = {"G": "G and VT", "High": "High Memory"}
 _ASKED = "vCPU quota"
-_NO_VCPUS = ("mac",)
 
 
 @dataclass(frozen=True)
@@ -86,14 +70,23 @@ class Need:
 
 
 def class_of(instance_type: str) -> str | None:
-    """Which quota a type counts towards, by the first word of its name; None: not known."""
+    """Which quota a type counts towards, by the first word of its label; None: none, or not known.
+
+    A family that the table does not tell of is not guessed at.
+    """
     match = _FAMILY.match(instance_type)
-    if match is None or match[1] in _NO_VCPUS:
+    if match is None:
         return None
     letters = match[1]
-    if letters in _CLASSES:
-        return _CLASSES[letters]
-    return _STANDARD if letters[0] in _STANDARD_LETTERS else None
+    by_all, by_first = _classes("all"), _classes("first")
+    return by_all[letters] if letters in by_all else by_first.get(letters[0])
+
+
+@cache
+def _classes(match: str) -> Mapping[str, str | None]:
+    """The classes by the letters of families: by all of the letters, or by the first one."""
+    rows = tables.read("quota_classes.csv")
+    return MappingProxyType({row["letters"]: row["quota"] or None for row in rows if row["match"] == match})
 
 
 def check(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime, timezone
 from typing import Any, TypeGuard
 
 from constructs_lib.errors import ArgumentError
@@ -377,6 +378,18 @@ def whole(value: object) -> int | None:
         return int(value)
     except (ValueError, OverflowError):
         return None
+
+
+def moment(value: object) -> datetime | None:
+    """The point in time that the value is or is written as."""
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value.replace("Z", "+00:00"))
+        except ValueError:
+            return None
+    if not isinstance(value, datetime):
+        return None
+    return value if value.tzinfo else value.replace(tzinfo=timezone.utc)
 
 
 def yes(value: object) -> bool:

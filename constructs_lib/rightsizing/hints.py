@@ -174,20 +174,21 @@ def _shared_layers(workload: Workload, answer: Answer, ask: Ask) -> Iterator[Hin
     if answer.choices:
         return
     asked = [(width, ask(workload.with_changes(tensor_parallel=width), _any)) for width in _WIDTHS]
-    for width, other in asked:
+    for width, other in reversed(asked):  # published runs share the layers among all accelerators of an instance
         best = _best(other)
         if best is not None:
             text = f"With tensor_parallel={width} there is a figure: {_cost(best)}."
             yield _hint("tensor-parallel", text, best)
             return
     smallest = _cheapest(answer)
-    for width, other in asked:
-        small = _cheapest(other)
-        if small is not None and _smaller(small, smallest):
-            held = "" if smallest is None else f"; as asked it takes {_hour(smallest)}"
-            text = f"With tensor_parallel={width} it fits on {_hour(small)}{held}."
-            yield _hint("tensor-parallel", text, small, cost=False)
-            return
+    found = [(small, width) for width, other in asked if (small := _cheapest(other)) is not None]
+    if not found:
+        return
+    small, width = min(found, key=lambda pair: (_hourly(pair[0]), pair[1]))
+    if _smaller(small, smallest):
+        held = "" if smallest is None else f"; as asked it takes {_hour(smallest)}"
+        text = f"With tensor_parallel={width} it fits on {_hour(small)}{held}."
+        yield _hint("tensor-parallel", text, small, cost=False)
 
 
 def _batching(workload: Workload, answer: Answer, ask: Ask) -> Iterator[Hint]:

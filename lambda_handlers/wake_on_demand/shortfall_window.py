@@ -11,6 +11,10 @@ LATEST_MINUTES = 5
 """The group's metrics arrive a minute or two late; from those that are older nobody can tell how things stand."""
 
 
+_FIRST_POINT = timedelta(minutes=5)
+"""A new group publishes nothing in its first minutes."""
+
+
 class UnknownShortfall(Exception):
     """Whether the other group was short all the time cannot be told."""
 
@@ -20,7 +24,8 @@ class History:
     """Minutes of two groups. One that is left out is not known.
 
     `wanted` and `in_service` are of the other group, `own` is the desired capacity of the one that stands in for it.
-    Before a group was created it wanted nothing and had nothing; None is for a time that AWS did not tell.
+    Before a group was created, and until its first point, it wanted nothing and had nothing; None is for a time that
+    AWS did not tell.
     """
 
     wanted: Mapping[datetime, float]
@@ -31,17 +36,13 @@ class History:
 
     def shortage(self, minute: datetime) -> float | None:
         """Return how much the other group lacked in a minute, None if that is not known."""
-        if self.other_created_at is not None and minute < self.other_created_at:
-            return 0.0
-        if minute not in self.wanted or minute not in self.in_service:
-            return None
-        return self.wanted[minute] - self.in_service[minute]
+        if minute in self.wanted and minute in self.in_service:
+            return self.wanted[minute] - self.in_service[minute]
+        return 0.0 if _is_before(self.other_created_at, minute) else None
 
     def own_desired(self, minute: datetime) -> float | None:
         """Return the desired capacity of this group in a minute, None if that is not known."""
-        if self.own_created_at is not None and minute < self.own_created_at:
-            return 0.0
-        return self.own.get(minute)
+        return self.own.get(minute, 0.0 if _is_before(self.own_created_at, minute) else None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,6 +70,10 @@ def lasting_shortfall(history: History, *, now: datetime, minutes: int) -> Lasti
     if missing and len(own) < minutes:
         raise UnknownShortfall(f"of the last {minutes} minutes of this group {minutes - len(own)} are not known")
     return Lasting(missing=missing, own_most=int(max(own, default=0)))
+
+
+def _is_before(created_at: datetime | None, minute: datetime) -> bool:
+    return created_at is not None and minute < created_at + _FIRST_POINT
 
 
 def _newest_known(history: History, now: datetime) -> datetime:

@@ -11,7 +11,7 @@ from aws_cdk import aws_ec2 as ec2
 
 from constructs_lib import Drain, Purchase
 from tests.behaviour.edits import without_setting
-from tests.behaviour.fleets import BUSY, IDLE, MINUTE
+from tests.behaviour.fleets import MINUTE
 from tests.behaviour.simulator.group import Instance
 from tests.behaviour.simulator.load import Load
 from tests.behaviour.simulator.world import World
@@ -40,8 +40,8 @@ def _template() -> dict[str, Any]:
 
 
 def _works_until(minute: int) -> Any:
-    eight = Load(accelerators=BUSY.accelerators * 2 if BUSY.accelerators else None, cpu=BUSY.cpu)
-    nothing = Load(accelerators=IDLE.accelerators * 2 if IDLE.accelerators else None)
+    eight = Load(accelerators=(95.0,) * 8, cpu=30.0)
+    nothing = Load(accelerators=(0.0,) * 8)
 
     def load(_instance: Instance, now: int) -> Load:
         return eight if now < minute * MINUTE else nothing

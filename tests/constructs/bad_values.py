@@ -360,8 +360,12 @@ FLEXIBLE = [
     Row("FlexibleTypes", "exclude", RANGE, [" "], "be a text that is not empty", got="' '"),
     Row("FlexibleTypes", "fractions", TYPE, 1, "be of type bool"),
     Row("FlexibleTypes", "previous_generations", TYPE, "no", "be of type bool"),
-    Row("FlexibleTypes", "kind", TOGETHER, "nvidia", "leave at least one type of the catalogue",
-        beside={"accelerators": 1000}, error=UnsupportedInstanceTypeError),
+    Row("FlexibleTypes", "usd_per_hour", TYPE, "2", "be a number above 0"),
+    Row("FlexibleTypes", "usd_per_hour", TYPE, True, "be a number above 0"),
+    Row("FlexibleTypes", "usd_per_hour", RANGE, 0, "be a number above 0"),
+    Row("FlexibleTypes", "usd_per_hour", RANGE, TOKEN, "be a number above 0", got="a token"),
+    Row("FlexibleTypes", "accelerators", TOGETHER, 1000, "leave at least one type of the catalogue",
+        error=UnsupportedInstanceTypeError),
 ]  # fmt: skip
 
 WARM_POOL = [

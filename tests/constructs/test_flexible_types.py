@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from aws_cdk.assertions import Annotations, Match
 
 from constructs_lib import (
     ArgumentError,
+    FleetImage,
     FlexibleTypes,
     OnDemandAllocation,
     Purchase,
@@ -18,9 +20,11 @@ from constructs_lib import (
 from constructs_lib.catalog import known_types
 from tests.constructs.purchasing import findings, group_of, launch_data, told
 from tests.constructs.reading import properties
-from tests.support.stacks import fleet_template
+from tests.support.stacks import fleet, fleet_template, stack
 
 L4 = FlexibleTypes(kind="nvidia", accelerators=1, models=["L4"])
+IMAGE = FleetImage.from_ssm_parameter("/golden/ami")
+L4_BELOW_20_USD = FlexibleTypes(kind="nvidia", accelerators=1, models=["L4"], usd_per_hour=20)
 
 
 def names(**arguments: Any) -> list[str]:
@@ -67,7 +71,81 @@ def test_one_type_that_fits_is_a_choice_by_attributes_all_the_same() -> None:
 
 
 def test_a_pool_of_several_types_gets_no_warning() -> None:
-    assert told(instance_types=L4, purchase=Purchase.spot()) == []
+    assert told(instance_types=L4_BELOW_20_USD, purchase=Purchase.spot()) == []
+
+
+# --- price ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("most", [1, 20, 55.04])
+def test_no_type_costs_more_than_the_bound_or_has_a_price_that_nobody_knows(most: float) -> None:
+    asked: dict[str, Any] = {"kind": "nvidia", "accelerators": 1, "accelerator_memory_mib": 20_000}
+    bounded, all_of_them = FlexibleTypes(**asked, usd_per_hour=most).types(), FlexibleTypes(**asked).types()
+    assert [each.usd_per_hour for each in all_of_them][-1] is None
+    assert bounded == tuple(each for each in all_of_them if each.usd_per_hour is not None and each.usd_per_hour <= most)
+    made = fleet_template(instance_types=FlexibleTypes(**asked, usd_per_hour=most))
+    (override,) = group_of(made)["MixedInstancesPolicy"]["LaunchTemplate"]["Overrides"]
+    assert override["InstanceRequirements"]["AllowedInstanceTypes"] == [each.name for each in bounded]
+
+
+def warning(**arguments: Any) -> str:
+    """What is said of a fleet's prices."""
+    test_stack = stack()
+    fleet(test_stack, **arguments)
+    found = Annotations.from_stack(test_stack).find_warning("*", Match.string_like_regexp(".*fleet:DearTypes.*"))
+    return "".join(str(each.entry.data) for each in found)
+
+
+def test_without_a_bound_the_dearest_type_is_named_with_its_price() -> None:
+    asked = FlexibleTypes(kind="nvidia", accelerators=1, accelerator_memory_mib=20_000)
+    said = warning(instance_types=asked)
+    assert "up to p6-b300.48xlarge for 142.42 USD an hour" in said
+    assert "p5e.48xlarge, whose price the list lacks" in said
+    assert "usd_per_hour=" in said
+    assert told(instance_types=asked) == ["DearTypes"]
+
+
+def test_with_a_bound_or_with_one_type_alone_there_is_nothing_to_say() -> None:
+    assert warning(instance_types=L4_BELOW_20_USD) == ""
+    assert (
+        warning(instance_types=FlexibleTypes(kind="nvidia", models=["L4"], vcpus=(4, 4), memory_mib=(1, 16_384))) == ""
+    )
+    assert warning(instance_types=["g6.xlarge", "p5.48xlarge"]) == ""
+
+
+# --- what the purchase never sells ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("asked", "never"),
+    [
+        (FlexibleTypes(kind="neuron"), "trn2u.48xlarge"),
+        (FlexibleTypes(kind="nvidia", architecture="arm64"), "p6e-gb200.36xlarge"),
+    ],
+    ids=["neuron", "arm64"],
+)
+@pytest.mark.parametrize("purchase", [Purchase.spot(), Purchase.mixed(on_demand_base=1)], ids=["spot", "mixed"])
+def test_what_is_never_sold_so_is_left_out(asked: FlexibleTypes, never: str, purchase: Purchase) -> None:
+    def allowed(bought: Purchase | None) -> list[str]:
+        made = fleet_template(instance_types=asked, purchase=bought, image=IMAGE)
+        assert findings(made) == []
+        (override,) = group_of(made)["MixedInstancesPolicy"]["LaunchTemplate"]["Overrides"]
+        return list(override["InstanceRequirements"]["AllowedInstanceTypes"])
+
+    assert never in allowed(None)
+    assert allowed(purchase) == [each for each in allowed(None) if each != never]
+
+
+def test_what_is_left_out_is_checked_and_named_no_more() -> None:
+    asked = FlexibleTypes(kind="neuron", models=["Trainium2"], accelerators=16)
+    assert "trn2u.48xlarge" in warning(instance_types=asked)
+    assert "trn2u.48xlarge" not in warning(instance_types=asked, purchase=Purchase.spot())
+
+
+def test_if_nothing_that_fits_is_sold_so_it_is_refused() -> None:
+    asked = FlexibleTypes(kind="nvidia", architecture="arm64", models=["GB200"])
+    with pytest.raises(ArgumentError, match="instance_types must be of types that AWS sells as Spot"):
+        fleet_template(instance_types=asked, purchase=Purchase.spot(), image=IMAGE)
 
 
 def test_the_release_function_knows_the_price_of_each() -> None:
@@ -155,11 +233,34 @@ def test_what_aws_refuses_of_such_a_group_is_refused(arguments: dict[str, Any], 
         fleet_template(instance_types=L4, **arguments)
 
 
-def test_nothing_that_fits_names_the_kind() -> None:
-    with pytest.raises(UnsupportedInstanceTypeError, match="leave at least one type of the catalogue, got 'nvidia'"):
-        FlexibleTypes(kind="nvidia", accelerators=(3, 3))
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"accelerators": (3, 3)}, r"accelerators must leave at least one type of the catalogue, got (3, 3); "),
+        ({"kind": "gaudi", "accelerators": 16}, "accelerators must leave at least one type of the catalogue, got 16; "),
+        ({"usd_per_hour": 0.01}, "usd_per_hour must leave at least one type of the catalogue, got 0.01; "),
+        ({"exclude": ["*"]}, "exclude must leave at least one type of the catalogue, got ['*']; "),
+        # Left out, and yet what leaves nothing.
+        ({"models": ["T4g"]}, "architecture or models must leave at least one type of the catalogue, got {'architectu"),
+        ({"models": ["T4g"], "architecture": "arm64", "accelerators": 4}, "accelerators or models must leave at least"),
+        # Each alone leaves nothing.
+        (
+            {"accelerators": 100, "memory_mib": 10**9},
+            "accelerators and memory_mib must leave at least one type of the catalogue, got {'accelerators': 100, ",
+        ),
+    ],
+)
+def test_nothing_that_fits_names_the_limits_that_leave_nothing(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(UnsupportedInstanceTypeError) as refused:
+        FlexibleTypes(**{"kind": "nvidia", **arguments})
+    assert str(refused.value).startswith(f"FlexibleTypes: {message}")
 
 
 def test_two_that_say_the_same_are_equal() -> None:
     assert FlexibleTypes(kind="nvidia", accelerators=2) == FlexibleTypes(kind="nvidia", accelerators=(2, None))
     assert FlexibleTypes(kind="nvidia") != FlexibleTypes(kind="neuron")
+    assert FlexibleTypes(kind="nvidia", models=["L4", "L40S"]) == FlexibleTypes(kind="nvidia", models=["L40S", "L4"])
+    assert FlexibleTypes(kind="nvidia", exclude=["g6*", "p5*"]) == FlexibleTypes(kind="nvidia", exclude=("p5*", "g6*"))
+    assert FlexibleTypes(kind="nvidia", models=["L4", "L4"]) == FlexibleTypes(kind="nvidia", models=["L4"])
+    assert FlexibleTypes(kind="nvidia", usd_per_hour=2) == FlexibleTypes(kind="nvidia", usd_per_hour=2.0)
+    assert FlexibleTypes(kind="nvidia", usd_per_hour=2) != FlexibleTypes(kind="nvidia", usd_per_hour=3)

@@ -69,6 +69,14 @@ def test_the_wake_function(aws: FakeAws, monkeypatch: pytest.MonkeyPatch) -> Non
     assert wake_index.handler(MANUAL, Context(aws.clock))["set_desired_to"] == 3
 
 
+def test_the_wake_function_of_a_stand_in(aws: FakeAws, monkeypatch: pytest.MonkeyPatch) -> None:
+    environment = {"SHORTFALL_OF_GROUP": "spot", "SHORTFALL_AFTER_SECONDS": "900"}
+    set_environment(monkeypatch, {"AUTO_SCALING_GROUP_NAME": GROUP, **environment})
+    aws.add_group(GROUP)
+    aws.add_group("spot", ["i-1"])
+    assert wake_index.handler(MANUAL, Context(aws.clock))["needed"] == 0
+
+
 class Web:
     """Where CloudFormation listens."""
 

@@ -174,3 +174,48 @@ def test_case_12_a_number_that_somebody_set_while_the_pass_ran_is_left_to_the_ne
     aws.before.append(happen)
     Release(aws, QUEUE_ENVIRONMENT).run()
     assert set_to(aws) == []
+
+
+# --- a group that stands in for another one --------------------------------------------------------------------------
+
+STAND_IN_ENVIRONMENT = {"SHORTFALL_OF_GROUP": "spot", "SHORTFALL_AFTER_SECONDS": "900"}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "there", "lowered_to"),
+    [(0, 0, [1]), (2, 2, [1]), (3, 0, [3]), (5, 2, [3]), (8, 0, []), (20, 0, [])],
+)
+def test_case_43_a_stand_in_takes_back_what_the_other_group_lacks_no_more(
+    aws: FakeAws, wanted: int, there: int, lowered_to: list[int]
+) -> None:
+    short_of_capacity(aws, "i-1", desired=8, busy=("i-1",))
+    aws.autoscaling.groups[GROUP].suspended = ["Launch"]
+    aws.add_group("spot", [f"i-spot{n}" for n in range(there)], desired=wanted)
+    Release(aws, STAND_IN_ENVIRONMENT).run()
+    assert set_to(aws) == lowered_to
+    assert aws.terminated() == []
+
+
+@pytest.mark.parametrize("change", [{"max_size": 0}, {"suspended": ["Launch"]}, {"status": "Delete in progress"}])
+def test_case_43_a_stand_in_for_a_group_that_wants_nothing_wants_nothing(aws: FakeAws, change: dict[str, object]) -> None:
+    aws.add_group(GROUP, desired=3)
+    other = aws.add_group("spot", desired=3)
+    for name, value in change.items():
+        setattr(other, name, value)
+    assert Release(aws, STAND_IN_ENVIRONMENT).run()["desired_lowered_to"] == 0
+
+
+def test_case_43_nothing_is_taken_back_while_the_other_group_cannot_be_read(aws: FakeAws) -> None:
+    aws.add_group(GROUP, desired=3)
+    aws.add_group("spot", desired=3)
+    aws.fail("DescribeAutoScalingGroups", "AccessDenied", matches=lambda given: given["AutoScalingGroupNames"] == ["spot"])
+    with pytest.raises(PassIncomplete, match="DescribeAutoScalingGroups"):
+        Release(aws, STAND_IN_ENVIRONMENT).run()
+    assert set_to(aws) == []
+
+
+def test_case_43_an_idle_stand_in_goes_though_the_other_group_is_short_still(aws: FakeAws) -> None:
+    idle_fleet(aws, "i-1", "i-2", busy=("i-2",))
+    aws.add_group("spot", desired=5)
+    assert Release(aws, STAND_IN_ENVIRONMENT).run()["released"] == ["i-1"]
+    assert aws.autoscaling.groups[GROUP].desired == 1

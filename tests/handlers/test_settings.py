@@ -12,7 +12,7 @@ from release_idle import index as release_index
 from release_idle.measurement import Signal
 from release_idle.policy import AtMinimum, KeepWarm
 from release_idle.settings import read_settings as read_release_settings
-from runtime.demand import QueueDemand
+from runtime.demand import QueueDemand, ShortfallDemand
 from runtime.environment import SettingError
 from runtime.hours import read_hours
 from tests.handlers.driving import (
@@ -28,6 +28,8 @@ from wake_on_demand import index as wake_index
 from wake_on_demand.settings import read_settings as read_wake_settings
 
 WAKE_ENVIRONMENT = {"AUTO_SCALING_GROUP_NAME": GROUP, **QUEUE_ENVIRONMENT}
+SHORTFALL_ENVIRONMENT = {"SHORTFALL_OF_GROUP": "spot", "SHORTFALL_AFTER_SECONDS": "900"}
+STAND_IN_ENVIRONMENT = {"AUTO_SCALING_GROUP_NAME": GROUP, **SHORTFALL_ENVIRONMENT}
 
 
 def without(environment: Mapping[str, str], name: str) -> dict[str, str]:
@@ -240,6 +242,48 @@ def test_what_cannot_work_together_is_refused(name: str, environment: Mapping[st
 def test_a_queue_is_given_whole_or_not_at_all(name: str) -> None:
     with pytest.raises(SettingError, match=f"environment variable {name} "):
         read_release_settings({**RELEASE_ENVIRONMENT, **without(QUEUE_ENVIRONMENT, name)})
+
+
+def test_a_wake_function_serves_a_queue_or_another_group() -> None:
+    assert read_wake_settings(WAKE_ENVIRONMENT).demand == QueueDemand(queue_url=QUEUE_URL, messages_per_instance=1)
+    assert read_wake_settings(STAND_IN_ENVIRONMENT).demand == ShortfallDemand(of_group="spot", after_seconds=900)
+
+
+@pytest.mark.parametrize("name", STAND_IN_ENVIRONMENT)
+def test_a_missing_setting_of_a_stand_in_is_named(name: str) -> None:
+    with pytest.raises(SettingError, match=rf"^environment variable {name} must .*, got nothing"):
+        read_wake_settings(without(STAND_IN_ENVIRONMENT, name))
+
+
+@pytest.mark.parametrize(
+    ("changes", "name", "rule"),
+    [
+        (QUEUE_ENVIRONMENT, "QUEUE_URL", "be left out when SHORTFALL_OF_GROUP is set"),
+        ({"MESSAGES_PER_INSTANCE": "1"}, "MESSAGES_PER_INSTANCE", "be left out when SHORTFALL_OF_GROUP is set"),
+        ({"SHORTFALL_OF_GROUP": GROUP}, "SHORTFALL_OF_GROUP", "name another group than AUTO_SCALING_GROUP_NAME"),
+        ({"SHORTFALL_OF_GROUP": " "}, "SHORTFALL_OF_GROUP", "be set and not be blank"),
+        *(
+            ({"SHORTFALL_AFTER_SECONDS": value}, "SHORTFALL_AFTER_SECONDS", "be a whole number from 300 to 21600")
+            for value in ("299", "21601", "15m", "-900", "")
+        ),
+        ({"SHORTFALL_AFTER_SECONDS": "330"}, "SHORTFALL_AFTER_SECONDS", "be a multiple of 60"),
+    ],
+)
+def test_settings_of_a_stand_in_that_cannot_work_are_refused(changes: dict[str, str], name: str, rule: str) -> None:
+    with pytest.raises(SettingError, match=f"environment variable {name} must {rule}"):
+        read_wake_settings({**STAND_IN_ENVIRONMENT, **changes})
+
+
+def test_a_release_knows_whom_its_group_stands_in_for() -> None:
+    settings = read_release_settings({**RELEASE_ENVIRONMENT, **SHORTFALL_ENVIRONMENT})
+    assert (settings.stands_in_for, settings.demand) == ("spot", None)
+    assert read_release_settings(RELEASE_ENVIRONMENT).stands_in_for is None
+
+
+@pytest.mark.parametrize("changes", [QUEUE_ENVIRONMENT, {"SHORTFALL_OF_GROUP": GROUP}])
+def test_a_release_that_has_two_demands_or_itself_as_one_is_refused(changes: dict[str, str]) -> None:
+    with pytest.raises(SettingError):
+        read_release_settings({**RELEASE_ENVIRONMENT, **SHORTFALL_ENVIRONMENT, **changes})
 
 
 @pytest.mark.parametrize("index", [release_index, wake_index])

@@ -40,7 +40,11 @@ class Wake:
                 "MESSAGES_PER_INSTANCE": str(self.per_instance),
             }
         )
-        clients = Clients(autoscaling=self.aws.client("autoscaling"), sqs=self.aws.client("sqs"))
+        clients = Clients(
+            autoscaling=self.aws.client("autoscaling"),
+            cloudwatch=self.aws.client("cloudwatch"),
+            sqs=self.aws.client("sqs"),
+        )
         clock = self.aws.clock
         log = StructuredLog(clock, self.lines.lines.append)
         return dict(handle(event, Context(clock, self.seconds), settings, clients, clock, log))

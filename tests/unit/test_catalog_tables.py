@@ -150,6 +150,27 @@ def test_case_18_capacity_blocks_are_sold_of_some_types_and_spot_not_of_all() ->
     assert lookup("trn1.2xlarge").capacity_block is False
 
 
+@pytest.mark.parametrize(
+    ("name", "minutes"),
+    [
+        ("p5.48xlarge", 30),
+        ("p6e-gb200.36xlarge", 60),
+        ("trn2.48xlarge", 30),
+        ("trn2u.48xlarge", 60),
+        ("g6.xlarge", None),
+        ("trn1.2xlarge", None),
+    ],
+)
+def test_instances_of_a_capacity_block_end_before_it(name: str, minutes: int | None) -> None:
+    # "Capacity Blocks for ML", EC2 User Guide: 30 minutes before the end, in UltraServers 60.
+    assert lookup(name).block_end_minutes == minutes
+
+
+def test_an_ultraserver_is_sold_by_capacity_block_only() -> None:
+    facts = lookup("p6e-gb200.36xlarge")
+    assert (facts.on_demand, facts.spot, facts.capacity_block) == (False, False, True)
+
+
 def test_placement_strategies_of_a_type() -> None:
     assert lookup("vt1.3xlarge").placement == ("partition", "spread")
     assert lookup("p5.48xlarge").placement == ("cluster", "partition", "spread")

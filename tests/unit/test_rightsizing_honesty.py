@@ -415,7 +415,9 @@ def test_training_that_shared_layers_would_fit_on_less_says_so() -> None:
     found = recommend(Workload.training(model="llama-3.1-70b"))
     told = hints(found)["tensor-parallel"]
     assert told.instance_type is not None
-    smaller = recommend(Workload.training(model="llama-3.1-70b", tensor_parallel=8), instance_types=[told.instance_type])
+    smaller = recommend(
+        Workload.training(model="llama-3.1-70b", tensor_parallel=8), instance_types=[told.instance_type]
+    )
     assert smaller.unmeasured
     shared = recommend(Workload.training(model="llama-3.1-70b", tensor_parallel=8))
     assert "tensor-parallel" not in hints(shared)

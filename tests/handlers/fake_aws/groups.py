@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.handlers.fake_aws.activities import FakeActivity, failed_launch, launching, terminating
 from tests.handlers.fake_aws.hooks import LAUNCHING, TERMINATING, FakeHook
-from tests.handlers.fake_aws.time import ManualClock
+from tests.handlers.fake_aws.time import START, ManualClock
 
 
 @dataclass
@@ -68,6 +68,7 @@ class FakeGroup:
     refresh_status: str | None = None
     """The status of the group's newest instance refresh, None if there never was one."""
     clock: ManualClock = field(default_factory=ManualClock)
+    created_at: datetime = START - timedelta(days=1)
 
     @property
     def active(self) -> int:
@@ -159,7 +160,7 @@ class FakeGroup:
             "DefaultCooldown": 300,
             "AvailabilityZones": self.zones,
             "HealthCheckType": "EC2",
-            "CreatedTime": "2026-11-30T00:00:00Z",
+            "CreatedTime": self.created_at,
             "NewInstancesProtectedFromScaleIn": self.protects_new,
             "SuspendedProcesses": [self._suspension(name) for name in self.suspended],
             "Instances": [member.document() for member in self.members],
