@@ -6,8 +6,11 @@ deep inside a struct: each is known here by a method that it alone has.
 
 from __future__ import annotations
 
+from aws_cdk import IResource, Stack
+from constructs import Construct
+
 from constructs_lib.errors import ArgumentError
-from constructs_lib.validation import complaint
+from constructs_lib.validation import complaint, is_token
 
 _KNOWN_BY = {
     "auto_scaling_group": (
@@ -36,3 +39,20 @@ def check_references(where: str, **given: object) -> None:
         left_out = value is None and parameter not in _REQUIRED
         if not left_out and not hasattr(value, method):
             raise ArgumentError(complaint(where, parameter, rule, value, cure))
+
+
+def check_regions(scope: Construct, **given: IResource | None) -> None:
+    """Refuse what stands in another Region than ``scope``: the CDK refers to it there, and AWS finds none of its id.
+
+    Regions that only a deploy settles are not compared. A dot in a parameter's name is written as two underscores.
+
+    Raises:
+        ArgumentError: the message names the parameter and both Regions.
+    """
+    here = Stack.of(scope).region
+    for parameter, value in given.items():
+        there = here if value is None else value.env.region
+        if here != there and not is_token(here) and not is_token(there):
+            rule = f"be of the fleet's own Region, {here}"
+            cure = "make one in each Region: instances use what is in their own"
+            raise ArgumentError(complaint(scope.node.path, parameter.replace("__", "."), rule, there, cure))

@@ -48,7 +48,7 @@ from constructs_lib.fleet.watch import (
     telemetry_gap_alarm,
 )
 from constructs_lib.notifications import notifications_topic
-from constructs_lib.references import check_references
+from constructs_lib.references import check_references, check_regions
 from constructs_lib.release import (
     RELEASED_BY,
     FleetCleanup,
@@ -157,6 +157,7 @@ class AcceleratedFleet(MetricMethods, Construct):
             user_data=user_data,
             encryption_key=encryption_key,
         )
+        check_regions(self, vpc=vpc, security_group=security_group, encryption_key=encryption_key)
         sizing = size(
             self.node.path,
             workload=workload,

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import jsii
+from aws_cdk import Stack
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 
+from constructs_lib.claims import claim
 from constructs_lib.errors import ArgumentError
 from constructs_lib.fleet.subnets import selected_subnets
 from constructs_lib.references import check_references
@@ -30,7 +32,7 @@ class FleetEndpoints(Construct):
     Defines an interface endpoint with private DNS for each service that agent, node program and drain call, and for
     those that your workload calls, in each zone of the subnets, with one security group that lets HTTPS in; and a
     gateway endpoint for S3 in the subnets' route tables, which is where AWS's packages for Amazon Linux come from too.
-    One for each VPC is enough. Fleets in isolated subnets of this VPC lose their warning.
+    One for each VPC is enough, and EC2 takes no second endpoint for a service. Fleets in isolated subnets of this VPC lose their warning.
 
     An interface endpoint costs about 7 USD a month for each zone, and USD 0.01 for each GB (AWS PrivateLink pricing,
     us-east-1, 2026); that for S3 is free.
@@ -71,13 +73,15 @@ class FleetEndpoints(Construct):
         extra = _extra(where, services, there)
         chosen = ec2.SubnetSelection(subnet_type=_usual(vpc)) if vpc_subnets is None else vpc_subnets
         selected = selected_subnets(where, vpc, chosen)
+        wanted = [each.short_name for each in (*_usual_services(), *extra) if each.short_name not in there]
+        _check_alone(self, vpc, [*wanted, *([] if S3 in there else _gateways(where, selected))])
         self._vpc = vpc
         self._services = frozenset([*NEEDED, *(each.short_name for each in extra)])
         self._connections = self._build_connections(vpc, _callers(where, callers))
         own = {each.short_name: each for each in [*_usual_services(), *extra]}
         in_subnets = ec2.SubnetSelection(subnets=_one_in_each_zone(selected))
         for name, service in own.items():
-            if name not in there:
+            if name in wanted:
                 ec2.InterfaceVpcEndpoint(
                     self,
                     name,
@@ -89,7 +93,6 @@ class FleetEndpoints(Construct):
                     open=False,
                 )
         if S3 not in there:
-            _check_route_tables(where, selected)
             ec2.GatewayVpcEndpoint(
                 self,
                 S3,
@@ -121,7 +124,11 @@ class FleetEndpoints(Construct):
         if callers is None:
             connections.allow_default_port_from(ec2.Peer.ipv4(_address_range(self.node.path, vpc)))
         for caller in callers or ():
-            connections.allow_default_port_from(caller)
+            if Stack.of(self) is Stack.of(vpc):
+                # Callers in another stack need this one, which so cannot need theirs: the rules are made with them.
+                caller.connections.allow_to(connections, ec2.Port.tcp(_HTTPS))
+            else:
+                connections.allow_default_port_from(caller)
         return connections
 
 
@@ -191,6 +198,25 @@ def _one_in_each_zone(selected: ec2.SelectedSubnets) -> list[ec2.ISubnet]:
     for zone, subnet in zip(selected.availability_zones, selected.subnets, strict=True):
         by_zone.setdefault(zone, subnet)
     return list(by_zone.values())
+
+
+def _check_alone(endpoints: FleetEndpoints, vpc: ec2.IVpc, wanted: Sequence[str]) -> None:
+    """EC2 refuses a second interface endpoint with a service's private name, and a second gateway in a route table."""
+    stack, where = Stack.of(endpoints), endpoints.node.path
+    # Each import of a VPC is a construct of its own: its id is what they share.
+    place = f"{stack.account}/{stack.region}/{vpc.vpc_id}"
+    makers = {name: claim(endpoints.node.root.node, f"endpoint:{place}/{name}", where) for name in wanted}
+    taken = {name.partition("/")[0]: path for name, path in makers.items() if path is not None}
+    if taken:
+        rule = "name what the VPC has an endpoint for already"
+        cure = f"name it here, or leave it out of services: {', '.join(sorted(set(taken.values())))} makes one for each"
+        raise ArgumentError(complaint(where, "existing", rule, list(taken), cure))
+
+
+def _gateways(where: str, selected: ec2.SelectedSubnets) -> list[str]:
+    """What the gateway to S3 takes: a place in each route table."""
+    _check_route_tables(where, selected)
+    return list(dict.fromkeys(f"{S3}/{each.route_table.route_table_id}" for each in selected.subnets))
 
 
 def _check_route_tables(where: str, selected: ec2.SelectedSubnets) -> None:

@@ -45,19 +45,23 @@ def launch_template(
     token and answers nobody behind a network hop. Termination protection is never set: it would outlive the group.
     Without ``interfaces`` an instance has one, as EC2 makes it.
     """
-    template = ec2.LaunchTemplate(
-        scope,
-        id,
-        instance_type=None if instance_type is None else ec2.InstanceType(instance_type),
-        machine_image=machine_image,
-        role=role,
-        security_group=security_group,
-        user_data=user_data,
-        block_devices=[_root_volume(root_device, storage, encryption_key)],
-        http_tokens=ec2.LaunchTemplateHttpTokens.REQUIRED,
-        http_put_response_hop_limit=1,
-        instance_initiated_shutdown_behavior=ec2.InstanceInitiatedShutdownBehavior.TERMINATE,
-    )
+    try:
+        template = ec2.LaunchTemplate(
+            scope,
+            id,
+            instance_type=None if instance_type is None else ec2.InstanceType(instance_type),
+            machine_image=machine_image,
+            role=role,
+            security_group=security_group,
+            user_data=user_data,
+            block_devices=[_root_volume(root_device, storage, encryption_key)],
+            http_tokens=ec2.LaunchTemplateHttpTokens.REQUIRED,
+            http_put_response_hop_limit=1,
+            instance_initiated_shutdown_behavior=ec2.InstanceInitiatedShutdownBehavior.TERMINATE,
+        )
+    except RuntimeError:
+        _check_image(scope, machine_image)
+        raise
     if template.os_type is ec2.OperatingSystemType.WINDOWS:
         rule = "be a Linux image"
         cure = "give one, for example FleetImage.deep_learning_base(): the boot script and the agent are for Linux"
@@ -75,6 +79,16 @@ def launch_template(
     if interfaces:
         _wire(resource, interfaces)
     return template
+
+
+def _check_image(scope: Construct, image: ec2.IMachineImage) -> None:
+    """Say in our own words that the CDK finds no image: none is named for the Region, or it cannot be looked up."""
+    try:
+        image.get_image(scope)
+    except RuntimeError as error:
+        rule = "be one for the stack's account and Region"
+        cure = "name an id for each Region, give the stack its env=Environment(...), or FleetImage.from_ssm_parameter()"
+        raise ArgumentError(complaint(scope.node.path, "image", rule, str(error), cure)) from error
 
 
 def _wire(resource: ec2.CfnLaunchTemplate, interfaces: Sequence[Interface]) -> None:

@@ -44,24 +44,31 @@ def reach_lustre(
         servers = mount.resource.connections.security_groups
         before = {rule.node.path for rule in _rules([security_group, *servers])}
         for server in servers:
-            _open(security_group, server)
+            _open(security_group, server, with_server=_stands_before(security_group, server, vpc, scope))
         made = [rule for rule in _rules([security_group, *servers]) if rule.node.path not in before]
         group.node.add_dependency(*made)
 
 
-def _open(fleet: ec2.ISecurityGroup, server: ec2.ISecurityGroup) -> None:
+def _stands_before(group: ec2.ISecurityGroup, server: ec2.ISecurityGroup, vpc: ec2.IVpc, scope: Construct) -> bool:
+    """Whether the instances' group is in the VPC's stack, of which the file system's has need, and not the fleet."""
+    home = Stack.of(group)
+    return home is Stack.of(vpc) and home not in (Stack.of(scope), Stack.of(server))
+
+
+def _open(fleet: ec2.ISecurityGroup, server: ec2.ISecurityGroup, *, with_server: bool) -> None:
     """Open Lustre's ports both ways.
 
-    The rules of the server's group are made with the fleet, so that a stack of its own needs nothing of the fleet's.
+    All rules are made with the fleet's group, so that the stack of the file system needs nothing of the fleet's; or
+    ``with_server``, where it is the file system's stack that needs the other.
     """
     for first, last in _PORTS:
         port = ec2.Port.tcp_range(first, last)
-        fleet.add_ingress_rule(server, port, _RULE)
-        server.add_ingress_rule(fleet, port, _RULE, True)
+        fleet.add_ingress_rule(server, port, _RULE, with_server)
+        server.add_ingress_rule(fleet, port, _RULE, not with_server)
         if not fleet.allow_all_outbound:
-            fleet.add_egress_rule(server, port, _RULE)
+            fleet.add_egress_rule(server, port, _RULE, with_server)
         if not server.allow_all_outbound:
-            server.add_egress_rule(fleet, port, _RULE, True)
+            server.add_egress_rule(fleet, port, _RULE, not with_server)
 
 
 def _rules(owners: Sequence[ec2.ISecurityGroup]) -> list[IConstruct]:

@@ -12,6 +12,7 @@ from constructs import Construct
 
 from constructs_lib.catalog import AcceleratedType
 from constructs_lib.errors import ArgumentError
+from constructs_lib.references import check_regions
 from constructs_lib.validation import complaint, integer, is_token
 
 _PARAMETER = "network.placement"
@@ -163,7 +164,10 @@ class _Existing(Placement):
         return next((name for name, strategy in _STRATEGIES.items() if strategy is known), None)
 
     def group_name(self, scope: Construct, id: str) -> str | None:
-        return self.group if isinstance(self.group, str) else self.group.placement_group_name
+        if isinstance(self.group, str):
+            return self.group
+        check_regions(scope, network__placement=self.group)
+        return self.group.placement_group_name
 
 
 @dataclass(frozen=True)

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timedelta
 from typing import Any
 
+from constructs_lib.catalog import known_types
 from constructs_lib.preflight.account import Account, Refused
 from constructs_lib.preflight.places import Place
 from constructs_lib.preflight.plan import Group
 from constructs_lib.preflight.report import Finding
-from constructs_lib.preflight.template import Made, Unknown, mapping, whole
+from constructs_lib.preflight.template import Made, Unknown, mapping, moment, whole
 
 _ASKED = "capacity reservation"
 _SOON = ("assessing", "payment-pending", "pending", "scheduled")
-# "Capacity Blocks for ML" in the Amazon EC2 User Guide: EC2 begins to terminate the instances that long before the end.
-_BLOCK_ENDS_EARLY = timedelta(minutes=30)
-_ULTRA_SERVER_ENDS_EARLY = timedelta(minutes=60)
-_ULTRA_SERVERS = ("p6e-", "trn2u.")
+# "Capacity Blocks for ML" in the Amazon EC2 User Guide: so long before the end EC2 begins to terminate the instances of a
+# type of which the catalog does not say more.
+_MINUTES_BEFORE_END = 30
+# All blocks begin and end at half past eleven UTC, so that days are between the wrong end and the right one; no drain
+# takes one.
+_A_DAY = timedelta(days=1)
 _BLOCK = "capacity-block"
 
 
@@ -115,21 +118,44 @@ def _judged(
         return findings
     kind = "Capacity Block" if found.get("ReservationType") == _BLOCK else "reservation"
     shown = f"{id} is an active {kind}: {found.get('TotalInstanceCount')} {found.get('InstanceType')}"
-    end = _time(found.get("EndDate"))
-    until = "" if end is None else f" until {end:%Y-%m-%d %H:%M} UTC"
+    end = moment(found.get("EndDate"))
+    until = "" if end is None else f" until {_shown(end)}"
     return [_finding(group, "ok", f"{shown} in {found.get('AvailabilityZone')}{until}")]
 
 
 def _state(group: Group, id: str, found: Mapping[str, Any], now: datetime) -> list[Finding]:
     state = str(found.get("State"))
-    start = _time(found.get("StartDate"))
+    start = moment(found.get("StartDate"))
     if state == "active":
         return []
     if state in _SOON or (start is not None and start > now and state not in ("cancelled", "expired", "failed")):
-        begins = f", from {start:%Y-%m-%d %H:%M} UTC" if start is not None else ""
+        begins = f", from {_shown(start)} on" if start is not None else ""
+        opens = _opens(group)
+        if start is not None and opens is not None and opens >= start:
+            return _opens_late(group, id, start, opens)
         message = f"{id} is {state}{begins}: launches before it is active fail"
         return [_finding(group, "warning", message, "keep the group at zero until then")]
     return [_finding(group, "error", f"{id} is {state}", "name a reservation that is active or scheduled")]
+
+
+def _opens(group: Group) -> datetime | None:
+    """When a group that begins at zero gets its first instances. None: it has some from the deploy on, or nobody knows."""
+    if whole(group.properties.get("MaxSize")) != 0:
+        return None
+    opening = [each for each in group.actions if each.most]
+    if any(each.start is None or each.recurs for each in opening):
+        return None
+    return min((each.start for each in opening if each.start is not None), default=None)
+
+
+def _opens_late(group: Group, id: str, start: datetime, opens: datetime) -> list[Finding]:
+    if opens - start < _A_DAY:
+        return []
+    message = (
+        f"{id} begins at {_shown(start)}, and the template keeps the group at zero until {_shown(opens)}: what is "
+        "reserved in between is paid for and not used"
+    )
+    return [_finding(group, "warning", message, f"let the group begin at {_written(start)}")]
 
 
 def _fit(
@@ -172,41 +198,58 @@ def _market(group: Group, id: str, found: Mapping[str, Any]) -> list[Finding]:
 
 
 def _end(group: Group, id: str, found: Mapping[str, Any], now: datetime) -> list[Finding]:
-    end = _time(found.get("EndDate"))
+    end = moment(found.get("EndDate"))
     if end is None:
         return []
     is_block = found.get("ReservationType") == _BLOCK
     last = end - _early(found) if is_block else end
     if last <= now:
-        message = f"{id} ends at {end:%Y-%m-%d %H:%M} UTC: its instances are being terminated, or are not reserved"
+        message = f"{id} ends at {_shown(end)}: its instances are being terminated, or are not reserved"
         return [_finding(group, "error", message, "name one that lasts, or extend this one")]
-    zeroed = [_time(start) for start, size in group.schedule if size == 0]
-    if not is_block or any(each is not None and now < each <= last for each in zeroed):
+    if not is_block:
+        return []
+    zeroed = sorted(
+        each.start
+        for each in group.actions
+        if each.most == 0 and not each.recurs and each.start is not None and each.start > now
+    )
+    in_time = [each for each in zeroed if each <= last]
+    if in_time:
+        return _ends_soon(group, id, end, in_time[-1])
+    late = ""
+    if zeroed:
+        late = f" (it does so at {_shown(zeroed[0])}: the template was written for another end)"
+    message = (
+        f"{id} ends at {_shown(end)}, EC2 terminates its instances from {last:%H:%M} on, and no scheduled action sets "
+        f"the group to zero before{late}: it would retry launches for ever, and work is lost"
+    )
+    return [_finding(group, "warning", message, f"schedule size zero, long enough for a drain before {_written(last)}")]
+
+
+def _ends_soon(group: Group, id: str, end: datetime, zeroed: datetime) -> list[Finding]:
+    """What a template leaves unused that was written for an earlier end, as before a block was extended."""
+    if end - zeroed < _A_DAY:
         return []
     message = (
-        f"{id} ends at {end:%Y-%m-%d %H:%M} UTC, EC2 terminates its instances from {last:%H:%M} on, and no scheduled "
-        "action sets the group to zero before: it would retry launches for ever, and work is lost"
+        f"{id} ends at {_shown(end)}, and the template sets the group to zero at {_shown(zeroed)}: what is reserved "
+        "in between is paid for and not used"
     )
-    cure = f"schedule size zero, long enough for a drain before {last:%Y-%m-%dT%H:%M:%SZ}"
-    return [_finding(group, "warning", message, cure)]
+    return [_finding(group, "warning", message, f"write the template for the end {_written(end)}")]
 
 
 def _early(found: Mapping[str, Any]) -> timedelta:
     """How long before a block's end its instances begin to be terminated."""
-    is_ultra = str(found.get("InstanceType")).startswith(_ULTRA_SERVERS)
-    return _ULTRA_SERVER_ENDS_EARLY if is_ultra else _BLOCK_ENDS_EARLY
+    known = known_types().get(str(found.get("InstanceType")))
+    minutes = None if known is None else known.block_end_minutes
+    return timedelta(minutes=_MINUTES_BEFORE_END if minutes is None else minutes)
 
 
-def _time(value: object) -> datetime | None:
-    """A point in time, as the SDK or a template writes it."""
-    if isinstance(value, str):
-        try:
-            value = datetime.fromisoformat(value.replace("Z", "+00:00"))
-        except ValueError:
-            return None
-    if not isinstance(value, datetime):
-        return None
-    return value if value.tzinfo else value.replace(tzinfo=timezone.utc)
+def _shown(at: datetime) -> str:
+    return f"{at:%Y-%m-%d %H:%M} UTC"
+
+
+def _written(at: datetime) -> str:
+    return f"{at:%Y-%m-%dT%H:%M:%SZ}"
 
 
 def _list_command(account: Account) -> str:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from constructs_lib.errors import ArgumentError
-from constructs_lib.preflight import images, offering, quotas, reach, reserved, rights
+from constructs_lib.preflight import images, offering, quotas, reach, reserved, rights, schedules
 from constructs_lib.preflight.account import Account, account_number
 from constructs_lib.preflight.launch_templates import launch_template_data
 from constructs_lib.preflight.places import places
@@ -31,7 +31,7 @@ def preflight(
     session: Any,
     *,
     region: str | None = None,
-    subnets: Sequence[str] = (),
+    subnets: Sequence[str] | None = None,
     progress: Callable[[str], object] | None = None,
     parameters: Mapping[str, str] | None = None,
     beside: Mapping[str, Mapping[str, Any]] | None = None,
@@ -43,7 +43,7 @@ def preflight(
         template: a synthesized CloudFormation template as plain data; not only of this library's fleets.
         session: a ``boto3.Session`` with credentials of the account.
         region: to ask. Default: the session's.
-        subnets: ids of the subnets that the groups will launch in, where the template does not tell them.
+        subnets: ids of the subnets that the groups will launch in, where the template does not tell them. Default: none.
         progress: called with the name of each call before it is made. Default: nobody is told.
         parameters: values that the deploy passes for the template's parameters. Default: their defaults.
         beside: templates of other stacks that are deployed together with it, by the name of the stack, so that what
@@ -70,12 +70,13 @@ def preflight(
         id = group.logical_id
         types[id], found = offering.types_of(account, group)
         findings += found
-        where, found = places(account, group, subnets)
+        where, found = places(account, group, () if subnets is None else subnets)
         findings += found
         findings += offering.check(account, group, types[id], where)
         findings += offering.capabilities(account, group, types[id])
         found, kept[id] = reserved.check(account, group, types[id], where, time)
         findings += found
+        findings += schedules.check(group, time)
         findings += images.check(account, group, time)
         findings += reach.check(account, group, where)
         findings += rights.check(account, group)

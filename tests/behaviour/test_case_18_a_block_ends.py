@@ -11,7 +11,7 @@ from aws_cdk import aws_ec2 as ec2
 
 from constructs_lib import Drain, Purchase
 from tests.behaviour.edits import without_setting
-from tests.behaviour.fleets import MINUTE
+from tests.behaviour.fleets import MINUTE, UTILIZATION_ALONE
 from tests.behaviour.simulator.group import Instance
 from tests.behaviour.simulator.load import Load
 from tests.behaviour.simulator.world import World
@@ -29,6 +29,7 @@ def _template() -> dict[str, Any]:
         instance_types=["p5.48xlarge"],
         max_capacity=4,
         vpc_subnets=SELECTED,
+        telemetry=UTILIZATION_ALONE,
         drain=Drain(deadline=Duration.minutes(DEADLINE)),
         purchase=Purchase.capacity_block(
             reservation_id="cr-0123456789abcdef0",

@@ -141,3 +141,12 @@ def test_without_facts_about_the_types_the_library_knows_its_own() -> None:
     report = ask(account, template(launch={"InstanceType": "g99.xlarge"}))
     assert only(report, "image").severity == "unknown"
     assert only(report, "vCPU quota").severity == "unknown"
+
+
+@pytest.mark.parametrize("name", ["inf1.xlarge", "trn1.2xlarge", "vt1.3xlarge", "g6.xlarge", "c7i.large"])
+def test_the_kind_of_a_type_is_the_catalogues_where_ec2_names_no_maker(name: str) -> None:
+    """Of Inf1 EC2 says that it has inference accelerators, as it does of other makers' ones."""
+    bare = {"InstanceType": name, "VCpuInfo": {"DefaultVCpus": 4}, "InferenceAcceleratorInfo": {}}
+    (found_one,) = machines(Account(FakeAccount(machines=[bare]), REGION, None), [name]).values()
+    known = known_types().get(name)
+    assert found_one.kinds == (() if known is None else (known.kind,))

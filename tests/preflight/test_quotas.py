@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from constructs_lib.catalog import known_types, tables
 from constructs_lib.preflight.plan import FLEET_TAG
 from constructs_lib.preflight.quotas import class_of
 from constructs_lib.telemetry import names
@@ -45,6 +46,18 @@ def _account(*quotas: tuple[str, float], **facts: Any) -> FakeAccount:
 )
 def test_class_of_a_type(instance_type: str, kind: str | None) -> None:
     assert class_of(instance_type) == kind
+
+
+@pytest.mark.parametrize("name", [*known_types()])
+def test_every_type_of_the_catalogue_counts_towards_a_quota(name: str) -> None:
+    assert class_of(name)
+
+
+def test_the_table_of_classes_names_source_and_date() -> None:
+    text = (tables.SHIPPED / "quota_classes.csv").read_text(encoding="utf-8")
+    assert "# Source: " in text
+    assert "2026" in text
+    assert {row["match"] for row in tables.read("quota_classes.csv")} == {"all", "first"}
 
 
 def test_case_43_a_new_account_has_no_quota_at_all() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from constructs_lib.catalog import known_types
 from tests.preflight.fake_account import NOW, FakeAccount, machine
 from tests.preflight.templates import ask, found, only, template
 
@@ -35,19 +36,27 @@ def _account(*reservations: dict[str, Any], **facts: Any) -> FakeAccount:
 
 
 def _document(
-    market: str | None = "capacity-block", id: object = _ID, zero: str | None = "2026-12-03T10:00:00Z"
+    market: str | None = "capacity-block",
+    id: object = _ID,
+    zero: str | None = "2026-12-03T10:00:00Z",
+    opens: str | None = None,
+    **group: Any,
 ) -> Any:
     launch = {
         "InstanceType": "p5.48xlarge",
         "InstanceMarketOptions": None if market is None else {"MarketType": market},
         "CapacityReservationSpecification": {"CapacityReservationTarget": {"CapacityReservationId": id}},
     }
-    end = {
+    end: dict[str, Any] = {
         "Type": "AWS::AutoScaling::ScheduledAction",
         "Properties": {"AutoScalingGroupName": {"Ref": "Group"}, "MinSize": 0, "MaxSize": 0, "StartTime": zero},
     }
+    begin = {"Type": end["Type"], "Properties": {**end["Properties"], "MaxSize": 4, "StartTime": opens}}
+    actions = {"End": (zero, end), "Begin": (opens, begin)}
     return template(
-        group={"VPCZoneIdentifier": ["subnet-a"]}, launch=launch, resources={} if zero is None else {"End": end}
+        group={"VPCZoneIdentifier": ["subnet-a"], **group},
+        launch=launch,
+        resources={id: action for id, (time, action) in actions.items() if time is not None},
     )
 
 
@@ -91,7 +100,62 @@ def test_case_18_a_block_that_ends_under_the_group() -> None:
         finding = only(ask(_account(_block()), _document(zero=zero)), _ASKED)
         assert finding.severity == "warning"
         assert "ends at 2026-12-03 11:30 UTC, EC2 terminates its instances from 11:00 on" in finding.message
+        assert ("written for another end" in finding.message) == (zero == "2026-12-03T11:15:00Z")
         assert finding.cure == "schedule size zero, long enough for a drain before 2026-12-03T11:00:00Z"
+
+
+@pytest.mark.parametrize("type_", ["p6e-gb200.36xlarge", "trn2u.48xlarge"])
+def test_case_18_an_ultra_server_leaves_as_long_before_as_the_catalogue_says(type_: str) -> None:
+    minutes = known_types()[type_].block_end_minutes
+    assert minutes == 60
+    finding = found(ask(_account(_block(InstanceType=type_)), _document(zero=None)), _ASKED)[-1]
+    assert "EC2 terminates its instances from 10:30 on" in finding.message
+
+
+def test_case_18_a_block_that_was_extended_is_not_used_to_its_end() -> None:
+    """Blocks are extended by whole days, and the template still has the end that it was written for."""
+    longer = _block(EndDate=NOW.replace(hour=11, minute=30) + timedelta(days=4))
+    finding = only(ask(_account(longer), _document()), _ASKED)
+    assert (finding.severity, finding.cure) == ("warning", "write the template for the end 2026-12-04T11:30:00Z")
+    assert "ends at 2026-12-04 11:30 UTC, and the template sets the group to zero at 2026-12-03 10:00 UTC" in (
+        finding.message
+    )
+
+
+@pytest.mark.parametrize(
+    ("opens", "said"),
+    [
+        ("2026-12-02T12:00:00Z", None),
+        ("2026-12-02T12:05:00Z", None),
+        ("2026-12-03T12:00:00Z", "keeps the group at zero until 2026-12-03 12:00 UTC"),
+        ("2026-12-02T11:59:00Z", "launches before it is active fail"),
+        (None, "launches before it is active fail"),
+    ],
+)
+def test_a_block_in_the_future_and_when_the_template_opens_its_group(opens: str | None, said: str | None) -> None:
+    block = _block(State="scheduled", StartDate=NOW + timedelta(days=2))
+    document = _document(opens=opens, MaxSize="0")
+    findings = [each for each in found(ask(_account(block), document), _ASKED) if each.severity != "ok"]
+    assert [said is not None and said in each.message for each in findings] == ([] if said is None else [True])
+    at_once = found(ask(_account(block), _document(opens=opens)), _ASKED)
+    assert "launches before it is active fail" in at_once[0].message
+
+
+@pytest.mark.parametrize(("start", "refused"), [("2026-11-30T11:59:00Z", True), ("2026-11-30T12:01:00Z", False)])
+def test_case_18_an_action_in_the_past_is_one_that_auto_scaling_refuses(start: str, refused: bool) -> None:
+    findings = found(ask(_account(_block()), _document(zero=start)), "scheduled action")
+    assert [each.severity for each in findings] == (["error"] if refused else [])
+    for each in findings:
+        assert each.message.startswith("End is scheduled for 2026-11-30 11:59 UTC, which is past")
+        assert "one that has not ended" in each.cure
+
+
+def test_a_schedule_that_began_in_the_past_is_refused_too() -> None:
+    document = _document()
+    document["Resources"]["End"]["Properties"].update({"StartTime": "2026-11-01T00:00:00Z", "Recurrence": "0 1 * * *"})
+    (finding,) = found(ask(_account(_block()), document), "scheduled action")
+    assert finding.cure == "write a time that is still to come, or leave StartTime out"
+    assert "no scheduled action sets the group to zero before" in only(ask(_account(_block()), document), _ASKED).message
 
 
 def test_an_ultra_server_ends_an_hour_early() -> None:
@@ -125,7 +189,7 @@ def test_states(state: str, severity: str) -> None:
 def test_a_block_in_the_future_says_from_when() -> None:
     start = NOW + timedelta(days=2)
     finding = only(ask(_account(_block(State="scheduled", StartDate=start)), _document()), _ASKED)
-    assert "scheduled, from 2026-12-02 12:00 UTC" in finding.message
+    assert "scheduled, from 2026-12-02 12:00 UTC on" in finding.message
 
 
 def test_another_type_than_reserved() -> None:
