@@ -456,7 +456,9 @@ class AcceleratedFleet(MetricMethods, Construct):
             types=self._settings.types,
             maintenance=None if self._settings.schedule is None else self._settings.schedule.maintenance,
             drain_hook=HOOK_NAME,
-            leave_from=self._settings.purchase.leave_from(self._settings.drain.hook_heartbeat_seconds),
+            leave_from=self._settings.purchase.leave_from(
+                self._settings.types, self._settings.drain.hook_heartbeat_seconds
+            ),
         )
         return ReleaseLoop(self, "Release", settings, alarm_action=self._alarm_action)
 

@@ -10,8 +10,9 @@ from aws_cdk import aws_autoscaling as autoscaling
 from constructs_lib.errors import ArgumentError
 from constructs_lib.validation import complaint, is_token
 
-# "Capacity Blocks for ML", EC2 User Guide: instances are terminated from 30 minutes before the end on.
-_TAKEN_BEFORE_END = timedelta(minutes=30)
+# "Capacity Blocks for ML", EC2 User Guide: instances are terminated from so much before the end on, unless the facts of
+# their type say otherwise, as for UltraServers.
+_USUALLY_TAKEN_BEFORE_END = 30
 # A scheduled action may come two minutes late, and the release function looks every five minutes, for as long as a pass
 # takes: twice that, so that a pass that fails is made up for.
 _ROOM = timedelta(minutes=15)
@@ -46,14 +47,22 @@ class SizeChange:
 
 @dataclass(frozen=True, kw_only=True)
 class BlockHours:
-    """From when to when a fleet uses its block. ``begins`` is None for one that has begun."""
+    """From when to when a fleet uses its block.
+
+    Attributes:
+        begins: the block. None: it has begun.
+        ends: the block.
+        taken_before_end: from so many minutes before the end on EC2 ends the instances. None: the usual 30.
+    """
 
     begins: datetime | None
     ends: datetime
+    taken_before_end: int | None
 
     def leave_from(self, drain_seconds: int) -> datetime:
         """From when on nobody stays, so that who drains for so long is gone before EC2 takes the machines."""
-        return self.ends - _TAKEN_BEFORE_END - timedelta(seconds=drain_seconds) - _ROOM
+        early = _USUALLY_TAKEN_BEFORE_END if self.taken_before_end is None else self.taken_before_end
+        return self.ends - timedelta(minutes=early) - timedelta(seconds=drain_seconds) - _ROOM
 
     def check_room(self, where: str, drain_seconds: int) -> None:
         """Refuse a block that would be over for the fleet before it begins.

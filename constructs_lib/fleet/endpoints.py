@@ -32,7 +32,8 @@ class FleetEndpoints(Construct):
     Defines an interface endpoint with private DNS for each service that agent, node program and drain call, and for
     those that your workload calls, in each zone of the subnets, with one security group that lets HTTPS in; and a
     gateway endpoint for S3 in the subnets' route tables, which is where AWS's packages for Amazon Linux come from too.
-    One for each VPC is enough, and EC2 takes no second endpoint for a service. Fleets in isolated subnets of this VPC lose their warning.
+    One for each VPC is enough, and EC2 takes no second endpoint for a service. Fleets in isolated subnets of this VPC
+    lose their warning.
 
     An interface endpoint costs about 7 USD a month for each zone, and USD 0.01 for each GB (AWS PrivateLink pricing,
     us-east-1, 2026); that for S3 is free.

@@ -31,8 +31,8 @@ class FlexibleTypes:
 
     Given to a fleet as its ``instance_types``. The fleet is checked, measured and sized for each type that fits, and
     Auto Scaling may start these and no other: a type that AWS brings out later needs a newer release of the library,
-    whose image and telemetry are known to fit it. What the fleet's ``purchase`` never sells is left out. On-Demand takes
-    the cheapest first, as AWS demands of such a group, and its price protection, which drops most types with an
+    whose image and telemetry are known to fit it. What the fleet's ``purchase`` never sells is left out. On-Demand
+    takes the cheapest first, as AWS demands of such a group, and its price protection, which drops most types with an
     accelerator, is off: so ``accelerators=1`` takes in machines of eight, unless ``usd_per_hour`` keeps them out.
 
     A number of what there is is a minimum; a pair is the least and the most, None for no most. Two that say the same
@@ -143,9 +143,8 @@ class FlexibleTypes:
         if unknown:
             told.append(f"{', '.join(unknown)}, whose price the list lacks")
         return {
-            DEAR_TYPES: f"without a limit of price the fleet may start instances of up to {' and of '.join(told)}, where "
-            "AWS has none of the cheaper ones: give FlexibleTypes(usd_per_hour=...), or acknowledge this warning if that "
-            "is meant"
+            DEAR_TYPES: "without a limit of price, if AWS has none of the cheaper ones, instances may start of up to "
+            f"{' and of '.join(told)}: give FlexibleTypes(usd_per_hour=...), or acknowledge this if it is meant"
         }
 
     def _candidates(self) -> list[AcceleratedType]:

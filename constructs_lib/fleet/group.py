@@ -72,7 +72,7 @@ def auto_scaling_group(
     )
     resource.capacity_reservation_specification = settings.purchase.reservations()
     for change in settings.purchase.size_changes(
-        max_capacity=settings.max_capacity, drain_seconds=settings.drain.hook_heartbeat_seconds
+        settings.types, max_capacity=settings.max_capacity, drain_seconds=settings.drain.hook_heartbeat_seconds
     ):
         change.build(group)
     acknowledge(resource, _ANSWERED)

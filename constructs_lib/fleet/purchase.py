@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 
 from aws_cdk import aws_autoscaling as autoscaling
@@ -180,14 +180,17 @@ class Purchase(ABC):
         """A Capacity Block for ML: accelerated instances of one type in one zone, paid ahead, from one day to another.
 
         The group's own scheduled actions open it at the start and set its sizes to 0 ahead of the end, so that no
-        launch is tried before or after. EC2 ends the instances from 30 minutes before the end on. From so much earlier
-        that each can drain for its whole ``deadline`` and the functions have a quarter of an hour, the release function
-        ends every instance, at work or not, except those that are held. UltraServers are ended 60 minutes before: give
-        an ``end`` that is half an hour earlier for them.
+        launch is tried before or after. EC2 ends the instances from 30 minutes before the end on, those of UltraServers
+        from 60 on (``AcceleratedType.block_end_minutes``). From so much earlier that each can drain for its whole
+        ``deadline`` and the functions have a quarter of an hour, the release function ends every instance, at work or
+        not, except those that are held.
 
-        Auto Scaling refuses a scheduled action in the past, so once the block has begun leave ``start`` out of any
-        deploy that changes ``max_capacity``. When the block is over, remove the fleet or give the next one with its
-        ``start``, else its sizes stay at 0.
+        With ``start`` the template's own maximum is 0, which the group's clock raises when the block begins. So once it
+        has begun leave ``start`` out of any deploy that changes ``max_capacity``: Auto Scaling refuses a scheduled
+        action in the past. When a deploy fails during the block, and is rolled back to a template with ``start``, the
+        maximum may be 0 again: what runs stays, and nothing starts. Set it at once, with ``aws autoscaling
+        update-auto-scaling-group --auto-scaling-group-name NAME --max-size N``, then deploy without ``start``. When the
+        block is over, remove the fleet or give the next one with its ``start``, else its sizes stay at 0.
 
         Args:
             reservation_id: of the block, for example ``cr-0123456789abcdef0``.
@@ -226,7 +229,7 @@ class Purchase(ABC):
         """Whether the group may have no instance until its own clock says so."""
         return False
 
-    def leave_from(self, drain_seconds: int) -> datetime | None:
+    def leave_from(self, types: Sequence[AcceleratedType], drain_seconds: int) -> datetime | None:
         """From when on nobody stays. None: there is no such time."""
         return None
 
@@ -280,7 +283,9 @@ class Purchase(ABC):
         """What the launch template says besides, in CloudFormation's words."""
         return {}
 
-    def size_changes(self, *, max_capacity: int, drain_seconds: int) -> tuple[SizeChange, ...]:
+    def size_changes(
+        self, types: Sequence[AcceleratedType], *, max_capacity: int, drain_seconds: int
+    ) -> tuple[SizeChange, ...]:
         """When the group changes its sizes by its own clock."""
         return ()
 
@@ -452,7 +457,6 @@ class CapacityBlockPurchase(Purchase):
     end: str | datetime
     start: str | datetime | None = None
     instances_at_start: int | None = None
-    hours: BlockHours = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         where = "Purchase.capacity_block"
@@ -472,7 +476,6 @@ class CapacityBlockPurchase(Purchase):
         # However they were written: the same moment is the same.
         object.__setattr__(self, "end", ends)
         object.__setattr__(self, "start", begins)
-        object.__setattr__(self, "hours", BlockHours(begins=begins, ends=ends))
 
     @property
     def opens_later(self) -> bool:
@@ -489,8 +492,8 @@ class CapacityBlockPurchase(Purchase):
     def sells(self, type_: AcceleratedType) -> bool:
         return type_.capacity_block is not False
 
-    def leave_from(self, drain_seconds: int) -> datetime | None:
-        return self.hours.leave_from(drain_seconds)
+    def leave_from(self, types: Sequence[AcceleratedType], drain_seconds: int) -> datetime | None:
+        return self._hours(types).leave_from(drain_seconds)
 
     def check(self, where: str, fleet: PurchaseContext) -> None:
         names = [each.name for each in fleet.types]
@@ -514,7 +517,7 @@ class CapacityBlockPurchase(Purchase):
             rule = f"not exceed max_capacity ({fleet.max_capacity})"
             cure = "raise max_capacity, or start fewer"
             raise ArgumentError(complaint(where, "purchase.instances_at_start", rule, self.instances_at_start, cure))
-        self.hours.check_room(where, fleet.drain_seconds)
+        self._hours(fleet.types).check_room(where, fleet.drain_seconds)
 
     def needs_mixed_policy(self, types: Sequence[AcceleratedType]) -> bool:
         # Auto Scaling refuses the market type beside one.
@@ -528,8 +531,10 @@ class CapacityBlockPurchase(Purchase):
             },
         }
 
-    def size_changes(self, *, max_capacity: int, drain_seconds: int) -> tuple[SizeChange, ...]:
-        return self.hours.size_changes(
+    def size_changes(
+        self, types: Sequence[AcceleratedType], *, max_capacity: int, drain_seconds: int
+    ) -> tuple[SizeChange, ...]:
+        return self._hours(types).size_changes(
             max_capacity=max_capacity, instances_at_start=self.instances_at_start, drain_seconds=drain_seconds
         )
 
@@ -539,6 +544,11 @@ class CapacityBlockPurchase(Purchase):
             "them for faster starts with IdlePolicy(keep_warm=...), and buy a shorter block next time. Acknowledge "
             "this warning when that is known"
         }
+
+    def _hours(self, types: Sequence[AcceleratedType]) -> BlockHours:
+        assert isinstance(self.end, datetime)
+        assert self.start is None or isinstance(self.start, datetime)
+        return BlockHours(begins=self.start, ends=self.end, taken_before_end=types[0].block_end_minutes)
 
 
 def _all_on_demand(allocation: OnDemandAllocation | None, by_attributes: bool) -> autoscaling.InstancesDistribution:

@@ -9,8 +9,10 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from constructs_lib.errors import ArgumentError
 from constructs_lib.preflight.report import Finding
 from constructs_lib.preflight.template import items, mapping
+from constructs_lib.validation import complaint
 
 #: IAM action of each call: (client, method) -> action.
 ACTIONS: Mapping[tuple[str, str], str] = {
@@ -54,6 +56,27 @@ _THROTTLED = (
     "ThrottlingException",
     "TooManyRequestsException",
 )
+# With credentials like that no call gets an answer ("Common errors" in the API references of STS and EC2).
+_UNUSABLE_CREDENTIALS = (
+    "AuthFailure",
+    "ExpiredToken",
+    "ExpiredTokenException",
+    "InvalidClientTokenId",
+    "RequestExpired",
+    "SignatureDoesNotMatch",
+    "UnrecognizedClientException",
+)
+# What botocore raises before a call, by name: an older one does not know them all.
+_WITHOUT_CREDENTIALS = (
+    "CredentialRetrievalError",
+    "LoginError",
+    "NoAuthTokenError",
+    "NoCredentialsError",
+    "PartialCredentialsError",
+    "RefreshWithMFAUnsupportedError",
+    "SSOError",
+    "TokenRetrievalError",
+)
 _MOST_PAGES = 1000
 _ATTEMPTS = 8
 
@@ -66,14 +89,18 @@ class Refused(Exception):
         code: error code of AWS. Empty: the answer was none of AWS's.
         reason: why, as a sentence without a full stop.
         cure: what to do about it.
+        of_credentials: what is wrong with the credentials. None: nothing that is known.
     """
 
-    def __init__(self, action: str, code: str, reason: str, cure: str) -> None:
+    def __init__(
+        self, action: str, code: str, reason: str, cure: str, *, of_credentials: str | None = None
+    ) -> None:
         super().__init__(reason)
         self.action = action
         self.code = code
         self.reason = reason
         self.cure = cure
+        self.of_credentials = of_credentials
 
     def finding(self, resource: str, asked: str) -> Finding:
         """The refusal as a finding: unknown."""
@@ -177,6 +204,24 @@ def policy_document(*, partition: str | None = None) -> dict[str, object]:
     }
 
 
+def check_credentials(account: Account) -> None:
+    """Ask the one question that needs no permission.
+
+    Raises:
+        ArgumentError: the credentials are missing, have expired or are wrong, so that no other would be answered.
+    """
+    try:
+        account.ask("sts", "get_caller_identity")
+    except Refused as refused:
+        if refused.of_credentials is not None:
+            rule = "have credentials that AWS takes"
+            cure = (
+                "get some with 'aws configure' or 'aws sso login' (or renew those in the environment), "
+                "and name their profile if it is not the default one: boto3.Session(profile_name='dev')"
+            )
+            raise ArgumentError(complaint("preflight", "session", rule, refused.of_credentials, cure)) from refused
+
+
 def account_number(account: Account) -> str | None:
     """Number of the account, or None if it cannot be told."""
     try:
@@ -218,8 +263,18 @@ def _refused(action: str, error: Exception) -> Refused:
         return Refused(action, code, f"AWS kept throttling {action} ({code})", "run preflight again in a few minutes")
     kind = code or type(error).__name__
     return Refused(
-        action, code, f"{action} gave no answer ({kind}: {_short(said)})", f"see that {action} can be called"
+        action,
+        code,
+        f"{action} gave no answer ({kind}: {_short(said)})",
+        f"see that {action} can be called",
+        of_credentials=f"{kind}: {_short(said)}" if _is_of_credentials(code, error) else None,
     )
+
+
+def _is_of_credentials(code: str, error: Exception) -> bool:
+    if code:
+        return code in _UNUSABLE_CREDENTIALS
+    return any(each.__name__ in _WITHOUT_CREDENTIALS for each in type(error).__mro__)
 
 
 def _short(said: str) -> str:

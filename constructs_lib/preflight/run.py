@@ -9,7 +9,7 @@ from typing import Any
 
 from constructs_lib.errors import ArgumentError
 from constructs_lib.preflight import images, offering, quotas, reach, reserved, rights, schedules
-from constructs_lib.preflight.account import Account, account_number
+from constructs_lib.preflight.account import Account, account_number, check_credentials
 from constructs_lib.preflight.launch_templates import launch_template_data
 from constructs_lib.preflight.places import places
 from constructs_lib.preflight.plan import read
@@ -51,10 +51,11 @@ def preflight(
         now: the time at which reservations are judged. Default: the current time.
 
     Raises:
-        ArgumentError: the template is none, or no Region is named. What AWS refuses to tell raises nothing: it is a
-            finding of severity ``unknown``.
+        ArgumentError: the template is none, no Region is named, or the credentials are missing, have expired or are
+            wrong. What AWS refuses to tell to good ones raises nothing: it is a finding of severity ``unknown``.
     """
     account = Account(session, _region(session, region), progress)
+    check_credentials(account)
     around = Surroundings(
         region=account.region,
         account=account_number(account),
@@ -98,5 +99,5 @@ def _region(session: Any, region: str | None) -> str:
     chosen = getattr(session, "region_name", None) if region is None else region
     if isinstance(chosen, str) and chosen.strip():
         return chosen
-    cure = "pass region='eu-central-1' (on the command line --region), or set one in the credentials' profile"
+    cure = "pass region='eu-central-1', or set one in the credentials' profile"
     raise ArgumentError(complaint(_WHERE, "region", "be the name of a Region", chosen, cure))

@@ -92,6 +92,42 @@ def test_case_18_sizes_are_zero_before_ec2_takes_the_machines(deadline: Duration
     assert taken_from - at <= timedelta(seconds=hook["HeartbeatTimeout"], minutes=20)
 
 
+NEW: dict[str, Any] = {"kind": "nvidia", "model": "R100", "accelerators": 4, "accelerator_memory_mib": 294_912}
+
+
+def newer(**facts: Any) -> AcceleratedType:
+    return AcceleratedType(name="p7.48xlarge", architecture="x86_64", **NEW, **facts)
+
+
+@pytest.mark.parametrize(
+    ("of_type", "minutes"),
+    [
+        ("p5.48xlarge", 30),
+        ("trn2u.48xlarge", 60),
+        (newer(), 30),
+        (newer(block_end_minutes=60), 60),
+        (newer(block_end_minutes=0), 0),
+    ],
+    ids=["an instance", "an UltraServer", "nobody said", "said", "none"],
+)
+def test_case_18_ultraservers_are_ended_earlier_and_so_is_their_fleet(
+    of_type: str | AcceleratedType, minutes: int
+) -> None:
+    usual = moment("2027-03-08T11:30:00Z") - timedelta(minutes=15 + 6)  # room, and the usual drain's hook
+    made = block_fleet(instance_types=of_type, purchase=block(start=START))
+    _, end = actions(made)
+    assert moment(end["StartTime"]) == usual - timedelta(minutes=minutes)
+    variables = properties(made, "FleetReleaseHandler", "AWS::Lambda::Function")["Environment"]["Variables"]
+    assert variables["LEAVE_FROM"] == end["StartTime"]
+
+
+def test_case_18_the_room_is_checked_by_the_types_own_time() -> None:
+    purchase = block(start="2027-03-08T10:15Z")
+    assert block_fleet(purchase=purchase)
+    with pytest.raises(ArgumentError, match="purchase.start must be before 2027-03-08T10:09:00Z"):
+        block_fleet(instance_types=newer(block_end_minutes=60), purchase=purchase)
+
+
 def test_case_18_the_release_function_ends_all_from_the_same_time_on() -> None:
     made = block_fleet()
     (end,) = actions(made)

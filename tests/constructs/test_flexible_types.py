@@ -8,6 +8,7 @@ import pytest
 from aws_cdk.assertions import Annotations, Match
 
 from constructs_lib import (
+    AcceleratedType,
     ArgumentError,
     FleetImage,
     FlexibleTypes,
@@ -116,36 +117,56 @@ def test_with_a_bound_or_with_one_type_alone_there_is_nothing_to_say() -> None:
 # --- what the purchase never sells ----------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("asked", "never"),
-    [
-        (FlexibleTypes(kind="neuron"), "trn2u.48xlarge"),
-        (FlexibleTypes(kind="nvidia", architecture="arm64"), "p6e-gb200.36xlarge"),
-    ],
-    ids=["neuron", "arm64"],
+NO_SPOT = AcceleratedType(
+    name="g9.48xlarge",
+    kind="nvidia",
+    model="R10",
+    accelerators=8,
+    accelerator_memory_mib=98_304,
+    architecture="x86_64",
+    vcpus=192,
+    memory_mib=2_097_152,
+    usd_per_hour=80,
+    spot=False,
 )
+
+
+@pytest.fixture
+def _one_without_spot(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = {**known_types(), NO_SPOT.name: NO_SPOT}
+    monkeypatch.setattr("constructs_lib.fleet.flexible_types.known_types", lambda: known)
+
+
+@pytest.mark.usefixtures("_one_without_spot")
 @pytest.mark.parametrize("purchase", [Purchase.spot(), Purchase.mixed(on_demand_base=1)], ids=["spot", "mixed"])
-def test_what_is_never_sold_so_is_left_out(asked: FlexibleTypes, never: str, purchase: Purchase) -> None:
-    def allowed(bought: Purchase | None) -> list[str]:
-        made = fleet_template(instance_types=asked, purchase=bought, image=IMAGE)
-        assert findings(made) == []
-        (override,) = group_of(made)["MixedInstancesPolicy"]["LaunchTemplate"]["Overrides"]
+def test_what_is_never_sold_so_is_left_out(purchase: Purchase) -> None:
+    asked = FlexibleTypes(kind="nvidia", models=["L4", "R10"], accelerators=8)
+
+    def allowed(**arguments: Any) -> list[str]:
+        (override,) = policy(instance_types=asked, **arguments)["LaunchTemplate"]["Overrides"]
         return list(override["InstanceRequirements"]["AllowedInstanceTypes"])
 
-    assert never in allowed(None)
-    assert allowed(purchase) == [each for each in allowed(None) if each != never]
+    assert allowed() == ["g6.48xlarge", "g9.48xlarge"]
+    assert allowed(purchase=purchase) == ["g6.48xlarge"]
+    # It is named no more either.
+    assert "g9.48xlarge" in warning(instance_types=asked)
+    assert warning(instance_types=asked, purchase=purchase) == ""
 
 
-def test_what_is_left_out_is_checked_and_named_no_more() -> None:
-    asked = FlexibleTypes(kind="neuron", models=["Trainium2"], accelerators=16)
-    assert "trn2u.48xlarge" in warning(instance_types=asked)
-    assert "trn2u.48xlarge" not in warning(instance_types=asked, purchase=Purchase.spot())
-
-
+@pytest.mark.usefixtures("_one_without_spot")
 def test_if_nothing_that_fits_is_sold_so_it_is_refused() -> None:
-    asked = FlexibleTypes(kind="nvidia", architecture="arm64", models=["GB200"])
-    with pytest.raises(ArgumentError, match="instance_types must be of types that AWS sells as Spot"):
-        fleet_template(instance_types=asked, purchase=Purchase.spot(), image=IMAGE)
+    with pytest.raises(ArgumentError, match=r"instance_types must be of types that AWS sells as Spot, got \['g9.48x"):
+        fleet_template(instance_types=FlexibleTypes(kind="nvidia", models=["R10"]), purchase=Purchase.spot())
+
+
+@pytest.mark.parametrize(
+    "asked", [FlexibleTypes(kind="neuron"), FlexibleTypes(kind="nvidia", architecture="arm64")], ids=["neuron", "arm64"]
+)
+def test_spot_of_every_kind_that_has_some(asked: FlexibleTypes) -> None:
+    made = fleet_template(instance_types=asked, purchase=Purchase.spot(), image=IMAGE)
+    (override,) = group_of(made)["MixedInstancesPolicy"]["LaunchTemplate"]["Overrides"]
+    sold = [each.name for each in asked.types() if each.spot is not False]
+    assert override["InstanceRequirements"]["AllowedInstanceTypes"] == sold
 
 
 def test_the_release_function_knows_the_price_of_each() -> None:

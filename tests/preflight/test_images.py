@@ -6,7 +6,10 @@ from typing import Any
 
 import pytest
 
-from tests.preflight.fake_account import FakeAccount, machine, refusal
+from constructs_lib.catalog import known_types
+from constructs_lib.preflight.account import Account
+from constructs_lib.preflight.machines import machines
+from tests.preflight.fake_account import REGION, FakeAccount, machine, refusal
 from tests.preflight.templates import LAUNCH_TEMPLATE, ask, found, mixed, only, template
 
 

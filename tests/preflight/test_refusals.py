@@ -7,7 +7,16 @@ import warnings
 from typing import Any
 
 import pytest
-from botocore.exceptions import EndpointConnectionError, NoCredentialsError
+from botocore.exceptions import (
+    CredentialRetrievalError,
+    EndpointConnectionError,
+    LoginRefreshRequired,
+    NoCredentialsError,
+    PartialCredentialsError,
+    SSOTokenLoadError,
+    TokenRetrievalError,
+    UnauthorizedSSOTokenError,
+)
 
 from constructs_lib.errors import ArgumentError
 from constructs_lib.preflight import policy_document, preflight
@@ -158,6 +167,50 @@ def test_an_empty_answer_is_not_ok(method: str, answer: dict[str, Any], asked: s
     findings = found(ask(FakeAccount(answers={method: answer})), asked)
     assert findings
     assert "ok" not in {finding.severity for finding in findings}
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (NoCredentialsError(), "Unable to locate credentials"),
+        (PartialCredentialsError(provider="env", cred_var="AWS_SECRET_ACCESS_KEY"), "AWS_SECRET_ACCESS_KEY"),
+        (CredentialRetrievalError(provider="sso", error_msg="gone"), "gone"),
+        (UnauthorizedSSOTokenError(), "expired"),
+        (SSOTokenLoadError(error_msg="no token"), "no token"),
+        (TokenRetrievalError(provider="sso", error_msg="expired"), "expired"),
+        (LoginRefreshRequired(), "LoginRefreshRequired"),
+        *[
+            (refusal(code, f"said {code}"), f"said {code}")
+            for code in (
+                "AuthFailure",
+                "ExpiredToken",
+                "ExpiredTokenException",
+                "InvalidClientTokenId",
+                "RequestExpired",
+                "SignatureDoesNotMatch",
+                "UnrecognizedClientException",
+            )
+        ],
+    ],
+)
+def test_credentials_that_no_call_could_use_are_refused_at_once(error: Exception, said: str) -> None:
+    account = FakeAccount(refused={"get_caller_identity": error})
+    with pytest.raises(ArgumentError) as refused:
+        ask(account)
+    message = str(refused.value)
+    assert message.startswith("preflight: session must have credentials that AWS takes, got ")
+    assert said in message
+    assert "aws sso login" in message
+    assert "\n" not in message
+    assert account.called() == {("sts", "get_caller_identity")}
+
+
+@pytest.mark.parametrize(
+    "error", [refusal("AccessDenied"), refusal("Throttling"), EndpointConnectionError(endpoint_url="https://x")]
+)
+def test_who_may_not_ask_for_the_account_may_ask_for_the_rest(error: Exception) -> None:
+    report = ask(FakeAccount(refused={"get_caller_identity": error}))
+    assert (report.account, report.worst) == (None, "ok")
 
 
 class _Circling:
