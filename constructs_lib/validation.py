@@ -27,12 +27,17 @@ _NUMBER_TOKEN = b"\xfb\xff"
 def complaint(where: str, parameter: str, rule: str, value: object, cure: str) -> str:
     """Write an error message: ``<where>: <parameter> must <rule>, got <value>; <cure>``.
 
-    A value that only a deploy settles is shown as "a token": its value at synth would mislead.
+    What only a deploy settles is shown as "a token", wherever it stands: its value at synth would mislead.
     """
-    shown = "a token" if is_token(value) else repr(value)
+    shown = "a token" if is_token(value) else without_tokens(repr(value))
     if len(shown) > _LONGEST_VALUE:
         shown = f"{shown[:_LONGEST_VALUE]}..."
-    return f"{where}: {parameter} must {rule}, got {shown}; {cure}"
+    return f"{where}: {parameter} must {without_tokens(rule)}, got {shown}; {without_tokens(cure)}"
+
+
+def without_tokens(message: str) -> str:
+    """Return the text with "a token" in place of each stand-in for what only a deploy settles."""
+    return _TEXT_TOKEN.sub("a token", message)
 
 
 def is_token(value: object) -> bool:

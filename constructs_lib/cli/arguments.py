@@ -5,9 +5,21 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable
-from typing import NoReturn
+from contextlib import suppress
+from typing import TYPE_CHECKING, NoReturn
 
+from constructs_lib.cli.spelling import Spelling
 from constructs_lib.cli.statuses import UNUSABLE
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsWrite
+
+
+def complain(line: str) -> None:
+    """Print a line on the error output, if there is one that takes it."""
+    if sys.stderr is not None:
+        with suppress(OSError):
+            print(line, file=sys.stderr)
 
 
 class Parser(argparse.ArgumentParser):
@@ -21,8 +33,12 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Print the line and leave."""
         said = " ".join(message.split())
-        print(f"{self.prog}: {said}; {self.prog} --help shows how it is written", file=sys.stderr)
+        complain(f"{self.prog}: {said}; {self.prog} --help shows how it is written")
         sys.exit(UNUSABLE)
+
+    def print_help(self, file: SupportsWrite[str] | None = None) -> None:
+        """Print the help, and let an output that cannot be written be an error, which argparse would pass over."""
+        print(self.format_help(), end="", file=file)
 
 
 Commands = argparse._SubParsersAction  # the class has no public name
@@ -34,10 +50,12 @@ def commands_of(parser: argparse.ArgumentParser, metavar: str) -> Commands[Parse
     return parser.add_subparsers(title="commands", required=True, metavar=metavar, parser_class=Parser)
 
 
-def add_command(commands: Commands[Parser], name: str, run: Run, text: str, more: str = "") -> Parser:
-    """Add a command that calls ``run`` with what was read."""
+def add_command(
+    commands: Commands[Parser], name: str, run: Run, text: str, more: str = "", *, spelling: Spelling
+) -> Parser:
+    """Add a command that calls ``run`` with what was read, and whose errors are spelled like that."""
     added = commands.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.", epilog=more or None)
-    added.set_defaults(run=run)
+    added.set_defaults(run=run, spelling=spelling)
     return added
 
 

@@ -6,7 +6,8 @@ import argparse
 from typing import Any
 
 from constructs_lib.cli.arguments import Commands, Parser, add_command, add_json, add_tables, commands_of, take_tables
-from constructs_lib.cli.output import amount, document, gib, named, paragraph, point, table
+from constructs_lib.cli.output import amount, document, gib, named, paragraph, point, several, table
+from constructs_lib.cli.spelling import NEWER_TABLES, Spelling, options_of
 from constructs_lib.cli.statuses import FINE, FOUND
 
 _FIRST_COLUMN = 20
@@ -19,18 +20,22 @@ def add_to(commands: Commands[Parser]) -> None:
     """Add the command."""
     of_catalog = commands.add_parser("catalog", help="look up instance types", description="Look up instance types.")
     under = commands_of(of_catalog, "list|show|refresh")
-    shown = add_command(under, "list", _list, "list the accelerated types")
+    shown = add_command(under, "list", _list, "list the accelerated types", spelling=_spelling("list"))
     shown.add_argument("--kind", help="of accelerator: nvidia, neuron, gaudi, qualcomm, fpga, media or amd")
     shown.add_argument("--family", help="for example g6")
     shown.add_argument("--region", help="that offers them, and whose prices count; default: prices of us-east-1")
     shown.add_argument("--status", help="current, previous or retired; default: all but retired ones")
-    one = add_command(under, "show", _show, "show all that is known of one type")
+    one = add_command(under, "show", _show, "show all that is known of one type", spelling=_spelling("show"))
     one.add_argument("type", metavar="TYPE", help="for example g6.xlarge")
     for each in (shown, one):
         add_tables(each)
         add_json(each)
     asked = add_command(
-        under, "refresh", _refresh, "ask EC2, the Price List and Systems Manager anew, and write the tables"
+        under,
+        "refresh",
+        _refresh,
+        "ask EC2, the Price List and Systems Manager anew, and write the tables",
+        spelling=_spelling("refresh", folder="--output", regions="--region"),
     )
     asked.add_argument("--output", metavar="FOLDER", required=True, help="that gets the tables; made if not there")
     asked.add_argument(
@@ -38,6 +43,20 @@ def add_to(commands: Commands[Parser]) -> None:
     )
     asked.add_argument("--profile", help="of the credentials; default: as the AWS environment has it")
     add_json(asked)
+
+
+def _spelling(command: str, **options: str) -> Spelling:
+    return Spelling(
+        command=f"catalog {command}",
+        options={
+            **options_of("kind", "family", "region", "status"),
+            "folder": "--tables",
+            "instance_type": "TYPE",
+            "session": "the AWS environment or --profile",
+            **options,
+        },
+        calls={"AcceleratedType": NEWER_TABLES},
+    )
 
 
 def _list(chosen: argparse.Namespace) -> int:
@@ -62,7 +81,8 @@ def _list(chosen: argparse.Namespace) -> int:
             right="GiB each|vCPU|USD/h",
         )
         print()
-        paragraph(f"{len(found)} types. Prices On-Demand, Linux, {found[0]['region']}; ~ marks estimated ones.")
+        told = several(len(found), "type")
+        paragraph(f"{told}. Prices On-Demand, Linux, {found[0]['region']}; ~ marks estimated ones.")
     else:
         print("No type is like that.")
     return FINE if found else FOUND
@@ -172,7 +192,7 @@ def _prices(facts: dict[str, Any]) -> list[tuple[str, str]]:
             text += f"; Spot saved {saved['share']:.0%}, interrupted {saved['interruption']} ({saved['date']})"
         lines.append((each["region"], text))
     if len(prices) > _MOST_PRICES:
-        lines.append(("more prices", f"of {len(prices) - _MOST_PRICES} regions: --json"))
+        lines.append(("more prices", f"of {several(len(prices) - _MOST_PRICES, 'region')}: --json"))
     return lines or [("price", "not known")]
 
 

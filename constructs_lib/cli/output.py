@@ -75,6 +75,17 @@ def amount(value: float | None, *, digits: int = 3) -> str:
     return f"{value:.{digits}g}" if abs(value) >= 1e-4 else f"{value:.2e}"
 
 
+def several(number: int, one: str, more: str | None = None) -> str:
+    """A number and what is counted.
+
+    Args:
+        number: of them.
+        one: what one of them is called.
+        more: what several are called. Default: that with an s.
+    """
+    return f"{number:,} {one if number == 1 else more or f'{one}s'}"
+
+
 def gib(mib: float | None) -> str:
     """MiB as GiB."""
     return "-" if mib is None else f"{mib / 1024:.1f}"

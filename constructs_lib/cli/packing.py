@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from constructs_lib.cli.arguments import Commands, Parser, add_command, add_json, add_tables, take_tables
 from constructs_lib.cli.catalog import devices
-from constructs_lib.cli.output import amount, document, gib, heading, paragraph, point, table
+from constructs_lib.cli.output import amount, document, gib, heading, paragraph, point, several, table
+from constructs_lib.cli.spelling import NEWER_TABLES, Spelling, options_of
 from constructs_lib.cli.statuses import FINE, FOUND
 from constructs_lib.errors import ArgumentError
 from constructs_lib.validation import complaint
@@ -36,9 +37,22 @@ replicas and groups may be left out. Measure memory with what the framework
 keeps: nothing enforces it on an accelerator."""
 
 
+_SPELLING = Spelling(
+    command="pack",
+    options={
+        **options_of("apart", "reserve_mib", "effort"),
+        "instance_type": "--type",
+        "models": "the models of FILE",
+        "replicas": "replicas",
+        "folder": "--tables",
+    },
+    calls={"AcceleratedType": NEWER_TABLES},
+)
+
+
 def add_to(commands: Commands[Parser]) -> None:
     """Add the command."""
-    added = add_command(commands, "pack", _pack, "pack many models on few accelerators", _FILE)
+    added = add_command(commands, "pack", _pack, "pack many models on few accelerators", _FILE, spelling=_SPELLING)
     added.add_argument("file", metavar="FILE", help="CSV, - for the standard input")
     added.add_argument(
         "--type", action="append", required=True, help="for example g6e.xlarge; given again, the cheapest comes first"
@@ -176,12 +190,13 @@ def _show(packings: Sequence[Packing], refused: Sequence[tuple[str, str]]) -> No
 def _show_one(packing: Packing) -> None:
     facts = packing.instance_type
     price = "" if packing.usd_per_hour is None else f", {amount(packing.usd_per_hour, digits=4)} USD/h in us-east-1"
-    unit = "accelerators" if packing.apart == "accelerator" else "instances"
-    told = f"no packing needs fewer {unit}"
+    told = f"no packing needs fewer {packing.apart}s"
     if not packing.proven:
-        told = f"every packing needs at least {packing.lower_bound} {unit}, this one {packing.over_bound:.1%} more"
+        least = several(packing.lower_bound, packing.apart)
+        told = f"every packing needs at least {least}, this one {packing.over_bound:.1%} more"
     paragraph(
-        f"{len(packing.placements)} replicas on {packing.accelerators} accelerators of {packing.instances} x "
+        f"{several(len(packing.placements), 'replica')} on {several(packing.accelerators, 'accelerator')} of "
+        f"{packing.instances} x "
         f"{facts.name} ({devices(facts.accelerators, facts.fraction, facts.model)}){price}; {told}."
     )
     heading("Each accelerator with its GiB and share in use, and its models:")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from constructs_lib.cli.arguments import Commands, Parser, add_command, add_json
 from constructs_lib.cli.output import WIDTH, document, heading, paragraph, point
+from constructs_lib.cli.spelling import Spelling, options_of
 from constructs_lib.cli.statuses import FINE, FOUND
 from constructs_lib.errors import ArgumentError
 from constructs_lib.validation import complaint, one_of
@@ -20,7 +21,21 @@ _WHERE = "accel-fleet preflight"
 _HELP = """\
 It asks for quotas, offerings, reservations, images and ways to AWS, and changes
 nothing. Exit status 1 tells of a finding that is not ok: also of one that
-nobody could tell."""
+nobody could tell. Without credentials that AWS takes nothing is asked, and it
+is 2."""
+
+
+_SPELLING = Spelling(
+    command="preflight",
+    options={
+        **options_of("template", "region"),
+        "path": "--template",
+        "subnets": "--subnet",
+        "parameters": "--parameter",
+        "session": "the AWS environment or --profile",
+    },
+    calls={"boto3.Session": "--profile NAME"},
+)
 
 
 def add_to(commands: Commands[Parser]) -> None:
@@ -31,6 +46,7 @@ def add_to(commands: Commands[Parser]) -> None:
         _preflight,
         "ask an account, before a deploy, whether it can run a template",
         _HELP,
+        spelling=_SPELLING,
     )
     added.add_argument("--template", metavar="PATH", help="a template in JSON, or the folder that cdk synth wrote")
     added.add_argument("--stack", action="append", metavar="NAME", help="of the folder; default: all of them")
@@ -67,7 +83,7 @@ def _preflight(chosen: argparse.Namespace) -> int:
                 each.template,
                 session,
                 region=chosen.region or each.region,
-                subnets=chosen.subnet or (),
+                subnets=chosen.subnet,
                 progress=say,
                 parameters=parameters,
                 beside={

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any
@@ -19,19 +19,57 @@ from constructs_lib.cli.arguments import (
     take_tables,
 )
 from constructs_lib.cli.catalog import devices
-from constructs_lib.cli.output import amount, document, heading, paragraph, point, table
+from constructs_lib.cli.output import amount, document, gib, heading, paragraph, point, several, table
+from constructs_lib.cli.spelling import NEWER_TABLES, Spelling, options_of
 from constructs_lib.cli.statuses import FINE, FOUND
 from constructs_lib.errors import ArgumentError
-from constructs_lib.validation import complaint
+from constructs_lib.validation import closest, complaint
 
 if TYPE_CHECKING:
-    from constructs_lib.rightsizing import Choice, ModelShape, Recommendation, Workload
+    from constructs_lib.rightsizing import Choice, ModelShape, Recommendation, Refusal, Workload
 
 _WHERE = "accel-fleet recommend"
 _MOST_CHOICES = 8
 _MOST_NAMES = 12
 _MOST_REFUSALS = 8
+# How reasons begin that tell most, and that nobody wonders about.
+_TELLING = ("its memory", "one of its accelerators", "one does not hold", "it has fewer", "no measured load")
+_PLAIN = ("its accelerators (", "AWS does not offer it", "AWS has retired it")
 _ABBREVIATED = {"hpc": "HPC", "fpga": "FPGA"}
+_PARTS = {
+    "weights": "weights",
+    "kv_cache": "KV cache",
+    "activations": "activations",
+    "gradients": "gradients",
+    "optimizer": "optimizer",
+    "stated": "as stated",
+}
+
+
+@dataclass(frozen=True)
+class Work:
+    """How work of one unit is spoken of.
+
+    Attributes:
+        paid: what ``USD/unit`` pays.
+        energy: watts for a unit of throughput, in short.
+        energy_in_words: what that is.
+    """
+
+    paid: str
+    energy: str
+    energy_in_words: str
+
+
+# A watt for a token a second is a joule for a token, and for a job an hour a watt-hour for a job.
+_WORK: Mapping[str, Work] = {
+    "tokens/s": Work("a million tokens", "J/token", "joules for a token"),
+    "requests/s": Work("a million requests", "J/request", "joules for a request"),
+    "sequences/s": Work("a million sequences", "J/sequence", "joules for a sequence"),
+    "sessions": Work("an hour of a session", "W/session", "watts for a session"),
+    "streams": Work("an hour of a stream", "W/stream", "watts for a stream"),
+    "jobs/h": Work("a job", "Wh/job", "watt-hours for a job"),
+}
 
 Kind = Callable[[str], object]
 
@@ -87,6 +125,17 @@ SHAPE: Mapping[str, Option] = {
     "experts": Option(int, "feed-forward blocks of a layer; default: 1"),
 }
 _SHAPE_NEEDS = ("layers", "hidden", "heads")
+_SHAPE_OPTIONS = "--layers, --hidden and --heads"
+_SPELLING = Spelling(
+    command="recommend",
+    options={
+        **options_of(*OPTIONS, *SHAPE, "tied", "region"),
+        "shape": _SHAPE_OPTIONS,
+        "instance_types": "--type",
+        "folder": "--tables",
+    },
+    calls={"AcceleratedType": NEWER_TABLES},
+)
 
 _MODEL = ("model", "parameters", "model_kind", "precision", "context_tokens")
 _MACHINE = ("memory_mib", "accelerators", "architectures")
@@ -118,7 +167,7 @@ def add_to(commands: Commands[Parser]) -> None:
     added = commands.add_parser("recommend", help=text, description=f"{text[0].upper()}{text[1:]}.")
     uses = commands_of(added, "USE")
     for use, (what, names) in USES.items():
-        under = add_command(uses, use, _recommend, what)
+        under = add_command(uses, use, _recommend, what, spelling=_SPELLING)
         _add_options(under, {name: OPTIONS[name] for name in names})
         if "model" in names:
             shape = under.add_argument_group("shape of a model that is not named", "as its config.json says")
@@ -159,9 +208,27 @@ def _workload(chosen: argparse.Namespace) -> Workload:
 
     stated: dict[str, Any] = {name: getattr(chosen, name) for name in USES[chosen.use][1]}
     if "model" in stated:
+        _check_model(chosen.model)
         stated["shape"] = _shape(chosen)
     factory: Callable[..., Workload] = getattr(Workload, chosen.use.replace("-", "_"))
     return factory(**stated)
+
+
+def _check_model(name: str | None) -> None:
+    """Check the name here: it may have been copied with its owner, and a list of all names hides the one meant."""
+    if name is None:
+        return
+    from constructs_lib.rightsizing.models import known_models, model_named
+
+    try:
+        model_named(_WHERE, "--model", name)
+    except ArgumentError as error:
+        meant = closest(name.rpartition("/")[2].lower().replace("_", "-"), known_models())
+        cure = (
+            f"{meant}state any other by --parameters with {_SHAPE_OPTIONS}, or by a measured --memory-mib; known are "
+            f"{', '.join(known_models())}"
+        )
+        raise ArgumentError(complaint(_WHERE, "--model", "be one that is known here", name, cure)) from error
 
 
 def _shape(chosen: argparse.Namespace) -> ModelShape | None:
@@ -170,11 +237,18 @@ def _shape(chosen: argparse.Namespace) -> ModelShape | None:
     stated = {name: getattr(chosen, name) for name in (*SHAPE, "tied") if getattr(chosen, name) is not None}
     if not stated:
         return None
-    missing = [f"--{name}" for name in _SHAPE_NEEDS if name not in stated]
+    name, value = next(iter(stated.items()))
+    option = _SPELLING.options[name]
+    if chosen.model is not None:
+        cure = "state a published model by its name, or any other by --parameters and its shape"
+        raise ArgumentError(complaint(_WHERE, option, "be left out beside --model", value, cure))
+    if chosen.parameters is None:
+        cure = "the number of them is what the memory is computed from"
+        raise ArgumentError(complaint(_WHERE, option, "go with --parameters", value, cure))
+    missing = [_SPELLING.options[name] for name in _SHAPE_NEEDS if name not in stated]
     if missing:
         cure = "copy them from the model's config.json"
-        rule = f"go with {' and '.join(missing)}"
-        raise ArgumentError(complaint(_WHERE, f"--{next(iter(stated)).replace('_', '-')}", rule, stated, cure))
+        raise ArgumentError(complaint(_WHERE, option, f"go with {' and '.join(missing)}", value, cure))
     return ModelShape(**stated)
 
 
@@ -190,29 +264,55 @@ def _show(answer: Recommendation, *, most: int | None) -> None:
     if answer.hints:
         heading("Worth knowing:")
         for hint in answer.hints:
-            point(hint.text)
+            point(_SPELLING.text(hint.text))
     if answer.unmeasured:
-        heading(f"Fits, but is not ranked ({len(answer.unmeasured)} types):")
-        for reason, names in _grouped((each.why_unranked or "", each.instance_type) for each in answer.unmeasured):
-            point(f"{reason}: {_some(names, most)}")
+        _show_unranked(answer, most)
     if answer.refused:
         heading("Will not do:")
-        for refusal in answer.refused[: None if most is None else _MOST_REFUSALS]:
-            point(f"{refusal.reason}: {_some(refusal.instance_types, most)}")
+        for refusal in sorted(answer.refused, key=_plainness)[: None if most is None else _MOST_REFUSALS]:
+            point(f"{_SPELLING.text(refusal.reason)}: {_some(refusal.instance_types, most)}")
         if most is not None and len(answer.refused) > _MOST_REFUSALS:
-            point(f"{len(answer.refused) - _MOST_REFUSALS} more reasons: --all")
+            point(f"{several(len(answer.refused) - _MOST_REFUSALS, 'more reason')}: --all")
+
+
+def _plainness(refusal: Refusal) -> int:
+    """Place of a reason among the others: first what a smaller model or a larger type would change."""
+    if refusal.reason.startswith(_TELLING):
+        return 0
+    return 2 if refusal.reason.startswith(_PLAIN) else 1
 
 
 def _show_question(answer: Recommendation) -> None:
     stated = [
         f"{name.replace('_', ' ')} {_said(value)}"
         for name, value in answer.workload.document().items()
-        if name not in ("use", "shape", "unit", "rate")
+        if name not in ("use", "shape", "unit", "rate", "memory_mib")
     ]
     rate = answer.workload.rate
     load = f"{amount(rate)} {answer.workload.unit_of_work}" if rate is not None else "full load of one instance"
     use = _ABBREVIATED.get(answer.workload.use, answer.workload.use.replace("_", " ").capitalize())
-    paragraph(f"{use}, {load}, prices of {answer.region}. {'; '.join(stated)}.")
+    told = f" {'; '.join(stated)}." if stated else ""
+    paragraph(f"{use}, {load}, prices of {answer.region}.{told}")
+    _show_memory(answer.workload)
+
+
+def _show_memory(workload: Workload) -> None:
+    """What one replica takes where its accelerators are as few as was asked for; the tables have it for each type."""
+    from constructs_lib.rightsizing import replica_memory
+    from constructs_lib.rightsizing.evaluation import USABLE_SHARE
+
+    number = workload.accelerators or workload.tensor_parallel or 1
+    memory = replica_memory(workload, number)
+    if memory is None:
+        paragraph("Memory: not known, and not looked at; --memory-mib states what one replica takes.")
+        return
+    on = "on one accelerator" if number == 1 else f"on each of {number} accelerators"
+    parts = [(name, getattr(memory, attribute)) for attribute, name in _PARTS.items()]
+    told = ", ".join(f"{name} {amount(value / 1024)}" for name, value in parts if value)
+    paragraph(
+        f"Memory: one replica takes {gib(memory.total)} GiB {on} ({told}); {1 - USABLE_SHARE:.0%} of what is there "
+        "stays free."
+    )
 
 
 def _said(value: object) -> str:
@@ -224,13 +324,14 @@ def _said(value: object) -> str:
 
 
 def _show_choices(answer: Recommendation, choices: Sequence[Choice]) -> None:
+    unit = choices[0].throughput.unit if choices[0].throughput is not None else answer.workload.unit_of_work
+    work = _WORK[unit]
     sources: dict[str, str] = {}
     rows = []
     for number, choice in enumerate(choices, start=1):
         figure = choice.throughput
         source = "" if figure is None else f"{figure.conditions}; {figure.source}, {figure.date}"
         mark = sources.setdefault(source, _mark(len(sources)))
-        price = amount(choice.usd_per_hour, digits=4)
         rows.append(
             (
                 str(number),
@@ -238,41 +339,83 @@ def _show_choices(answer: Recommendation, choices: Sequence[Choice]) -> None:
                 devices(choice.accelerators, choice.fraction, choice.accelerator),
                 amount(None if figure is None else figure.value),
                 "-" if choice.instances is None else str(choice.instances),
-                f"~{price}" if choice.price_estimated else price,
+                _price(choice),
                 amount(choice.usd_per_unit),
                 amount(choice.watts_per_unit),
                 f"{choice.confidence} {mark}",
             )
         )
     print()
-    heads = ("", "type", "accelerators", "does", "need", "USD/h", "USD/unit", "W/unit", "trust")
-    table(heads, rows, right="|does|need|USD/h|USD/unit|W/unit")
+    heads = ("", "type", "accelerators", "does", "need", "USD/h", "USD/unit", work.energy, "trust")
+    table(heads, rows, right=f"|does|need|USD/h|USD/unit|{work.energy}")
     print()
-    unit = choices[0].throughput.unit if choices[0].throughput is not None else answer.workload.unit_of_work
-    one = unit.partition("/")[0].rstrip("s")
     paragraph(
         f"does: {unit} of one instance, as measured. need: instances for the rate. USD/h: of one instance, On-Demand "
-        f"({choices[0].price_date}; ~ estimated). USD/unit: for {choices[0].unit_of_work}. W/unit: of the accelerators "
-        f"at their limit, for one {one} in that time. trust: high on EC2, medium elsewhere or added up, low from "
-        "another model; and where the figure is from:"
+        f"({choices[0].price_date}; ~ estimated). USD/unit: for {work.paid}. {work.energy}: {work.energy_in_words}, of "
+        "the accelerators at their power limit under full load. trust: high on EC2, medium elsewhere or added up, low "
+        "from another model; and where the figure is from:"
     )
     for source, mark in sources.items():
         paragraph(source, begins=f"{mark}  ", indent="   ")
     if len(answer.choices) > len(choices):
-        paragraph(f"{len(answer.choices) - len(choices)} more choices: --all")
+        paragraph(f"{several(len(answer.choices) - len(choices), 'more choice')}: --all")
+    if any(choice.memory_needed_mib is not None for choice in choices):
+        heading("Memory of one replica, with as many requests at a time as were measured:")
+        _show_fit(choices)
+
+
+def _show_unranked(answer: Recommendation, most: int | None) -> None:
+    heading(f"Fits, but is not ranked ({several(len(answer.unmeasured), 'type')}):")
+    groups: dict[str, list[Choice]] = {}
+    # A fleet is made of types with accelerators, and whoever wants CPUs alone says so.
+    for choice in sorted(answer.unmeasured, key=lambda each: each.kind == "cpu"):
+        groups.setdefault(choice.why_unranked or "", []).append(choice)
+    for number, (reason, choices) in enumerate(groups.items()):
+        if number:
+            print()
+        shown = choices if most is None else choices[:_MOST_NAMES]
+        point(f"{_SPELLING.text(reason)}:")
+        _show_fit(shown, prices=True)
+        if len(shown) < len(choices):
+            print(f"{several(len(choices) - len(shown), 'more type')}: --all")
+
+
+def _show_fit(choices: Sequence[Choice], *, prices: bool = False) -> None:
+    """Print what one replica takes on each type, and what is there."""
+    heads = ["type", "one replica on", "needs GiB", "of GiB", "replicas"]
+    rows = []
+    for choice in choices:
+        row = [
+            choice.instance_type,
+            _taken(choice),
+            gib(choice.memory_needed_mib),
+            gib(choice.memory_there_mib),
+            "-" if choice.replicas_per_instance is None else str(choice.replicas_per_instance or "<1"),
+        ]
+        rows.append([*row, _price(choice)] if prices else row)
+    if prices:
+        heads.append("USD/h")
+    table(heads, rows, right="needs GiB|of GiB|replicas|USD/h")
+
+
+def _taken(choice: Choice) -> str:
+    """What one replica takes: ``4 x L4``, ``the host``, ``2 instances``."""
+    if choice.instances_per_replica > 1:
+        return several(choice.instances_per_replica, "instance")
+    if choice.kind == "cpu":
+        return "the host"
+    return devices(choice.accelerators_per_replica, choice.fraction, choice.accelerator)
+
+
+def _price(choice: Choice) -> str:
+    price = amount(choice.usd_per_hour, digits=4)
+    return f"~{price}" if choice.price_estimated else price
 
 
 def _mark(number: int) -> str:
     """a, b, ... z, aa, ab, ..."""
     turn, letter = divmod(number, len(ascii_lowercase))
     return (_mark(turn - 1) if turn else "") + ascii_lowercase[letter]
-
-
-def _grouped(pairs: Iterator[tuple[str, str]]) -> list[tuple[str, list[str]]]:
-    groups: dict[str, list[str]] = {}
-    for reason, name in pairs:
-        groups.setdefault(reason, []).append(name)
-    return list(groups.items())
 
 
 def _some(names: Sequence[str], most: int | None) -> str:

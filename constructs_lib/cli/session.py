@@ -29,7 +29,8 @@ def session_for(profile: str | None, region: str | None) -> Any:
         from botocore.exceptions import BotoCoreError
     except ImportError as error:
         raise MissingExtraError(
-            "accel-fleet: boto3 must be installed, and is not; pip install 'cdk-accelerated-fleet[cli]'"
+            "accel-fleet: boto3 must be installed, and is not; pip install boto3 rich, "
+            "or pip install '.[cli]' in a checkout of the library"
         ) from error
     try:
         return boto3.Session(profile_name=profile, region_name=region)
@@ -47,7 +48,7 @@ def progress(doing: str) -> Iterator[Say]:
     Args:
         doing: a few words.
     """
-    if not sys.stderr.isatty():
+    if sys.stderr is None or not sys.stderr.isatty():
         yield lambda said: None
         return
     try:

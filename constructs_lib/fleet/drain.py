@@ -35,9 +35,11 @@ class Drain:
     and waits until no mark is held and no accelerator is in use. Then the termination goes on. With nothing to do that
     takes until the next reading, a minute at most unless ``Telemetry(resolution=...)`` says otherwise; at the deadline
     it goes on in any case, as a termination can be delayed and not refused. A Spot interruption takes the same road
-    within its two minutes. A command may be run again if the machine restarts meanwhile. Both run in bash as root; the
-    environment tells ``ACCELERATED_DRAIN_REASON`` (``termination``, ``interruption`` or ``rebalance``) and
-    ``ACCELERATED_DRAIN_SECONDS_LEFT``, and whatever of them runs at the deadline is killed.
+    within its two minutes, which no deadline lengthens; a longer one keeps no place in the group either, since the
+    release function completes the termination of a machine that is gone. A command may be run again if the machine
+    restarts meanwhile. Both run in bash as root; the environment tells ``ACCELERATED_DRAIN_REASON`` (``termination``,
+    ``interruption`` or ``rebalance``) and ``ACCELERATED_DRAIN_SECONDS_LEFT``, and whatever of them runs at the deadline
+    is killed.
 
     Two that say the same are equal.
 
@@ -62,7 +64,7 @@ class Drain:
     """
 
     # The CDK's Durations have no equality, so the seconds stand for it.
-    deadline: Duration | None = field(default=None, compare=False)
+    deadline: Duration | None = field(default=None, compare=False, repr=False)
     signal: str | None = None
     command: str | None = None
     checkpoint_command: str | None = None

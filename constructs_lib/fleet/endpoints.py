@@ -21,6 +21,8 @@ NEEDED = ("monitoring", "ec2", "ssm", "ssmmessages", "autoscaling", S3)
 group, the agent's configuration, sessions, the termination hook, and the node program, for which S3 has a gateway."""
 LOGS = "logs"
 """What an instance calls as well if it copies log files."""
+SQS = "sqs"
+"""What a worker calls as well if the fleet's demand is a queue."""
 
 _HTTPS = 443
 
@@ -33,7 +35,8 @@ class FleetEndpoints(Construct):
     those that your workload calls, in each zone of the subnets, with one security group that lets HTTPS in; and a
     gateway endpoint for S3 in the subnets' route tables, which is where AWS's packages for Amazon Linux come from too.
     One for each VPC is enough, and EC2 takes no second endpoint for a service. Fleets in isolated subnets of this VPC
-    lose their warning.
+    lose their warning once it has what their own options make them call: SQS for a ``QueueDemand``, CloudWatch Logs for
+    ``Telemetry(logs=...)``, and what every fleet needs.
 
     An interface endpoint costs about 7 USD a month for each zone, and USD 0.01 for each GB (AWS PrivateLink pricing,
     us-east-1, 2026); that for S3 is free.
@@ -54,12 +57,12 @@ class FleetEndpoints(Construct):
         Args:
             vpc: it needs DNS support and DNS host names, as VPCs have that the CDK makes.
             vpc_subnets: where the instances run. Default: the VPC's isolated subnets, else its private ones.
-            services: what else the instances call, for example ``ec2.InterfaceVpcEndpointAwsService.SQS``; for
-                ``Telemetry(logs=...)`` it is ``CLOUDWATCH_LOGS``. Default: nothing.
+            services: what else the instances call, for example ``ec2.InterfaceVpcEndpointAwsService.SQS`` for a
+                ``QueueDemand``; for ``Telemetry(logs=...)`` it is ``CLOUDWATCH_LOGS``. Default: nothing.
             callers: who may call, for example ``[fleet]``; others are let in with
                 ``endpoints.connections.allow_default_port_from(...)``. Default: every address of the VPC.
             existing: services that the VPC has an endpoint for already, of ``monitoring``, ``ec2``, ``ssm``,
-                ``ssmmessages``, ``autoscaling`` and ``s3``: a second one would fail. Default: none.
+                ``ssmmessages``, ``autoscaling``, ``s3``, ``sqs`` and ``logs``: a second one would fail. Default: none.
 
         Raises:
             ArgumentError: an argument is wrong, or the VPC was imported without what the endpoints need.
@@ -77,7 +80,7 @@ class FleetEndpoints(Construct):
         wanted = [each.short_name for each in (*_usual_services(), *extra) if each.short_name not in there]
         _check_alone(self, vpc, [*wanted, *([] if S3 in there else _gateways(where, selected))])
         self._vpc = vpc
-        self._services = frozenset([*NEEDED, *(each.short_name for each in extra)])
+        self._services = frozenset([*NEEDED, *there, *(each.short_name for each in extra)])
         self._connections = self._build_connections(vpc, _callers(where, callers))
         own = {each.short_name: each for each in [*_usual_services(), *extra]}
         in_subnets = ec2.SubnetSelection(subnets=_one_in_each_zone(selected))
@@ -154,7 +157,7 @@ def _existing(where: str, given: Sequence[str] | None) -> tuple[str, ...]:
     cure = 'write for example ["s3"], or leave it out'
     names = list_of(where, "existing", given, str, cure=cure)
     for name in names:
-        one_of(where, "existing", name, NEEDED, cure="leave out what is not among these")
+        one_of(where, "existing", name, (*NEEDED, SQS, LOGS), cure="leave out what is not among these")
     return names
 
 

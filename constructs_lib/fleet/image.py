@@ -66,6 +66,9 @@ class FleetImage(ABC):
 
         Args:
             system: operating system. Default: Amazon Linux 2023.
+
+        Raises:
+            ArgumentError: it is no ``OperatingSystem``.
         """
         chosen = OperatingSystem.AMAZON_LINUX_2023 if system is None else system
         instance_of("FleetImage", "system", chosen, OperatingSystem, cure="write OperatingSystem.UBUNTU_24_04")
@@ -78,6 +81,9 @@ class FleetImage(ABC):
         Args:
             name: name of the parameter; it must hold an image id of the fleet's CPU architecture.
             root_device: Default: ``/dev/xvda``, as Amazon Linux names it; Ubuntu images use ``/dev/sda1``.
+
+        Raises:
+            ArgumentError: the name is none of a parameter, or the device none of a device.
         """
         cure = "give the parameter's name, for example /golden/gpu/ami-id"
         text("FleetImage", "name", name, cure=cure)
@@ -96,6 +102,9 @@ class FleetImage(ABC):
         Args:
             image: must be of the fleet's CPU architecture, with the accelerator's driver on it.
             root_device: Default: ``/dev/xvda``, as Amazon Linux names it; Ubuntu images use ``/dev/sda1``.
+
+        Raises:
+            ArgumentError: the image is none of the CDK's, or the device none of a device.
         """
         if not hasattr(image, "get_image"):
             cure = "write for example ec2.MachineImage.generic_linux({'us-east-1': 'ami-0123456789abcdef0'})"

@@ -11,6 +11,7 @@ from constructs import Construct, IConstruct
 
 from constructs_lib.errors import ArgumentError
 from constructs_lib.fleet.lustre import LustreMount
+from constructs_lib.fleet.subnets import zones_of
 from constructs_lib.validation import complaint, is_token
 
 LUSTRE_IN_ANOTHER_VPC = "@cdk-accelerated-fleet/fleet:LustreInAnotherVpc"
@@ -110,6 +111,13 @@ def _warn(scope: Construct, mount: LustreMount, vpc: ec2.IVpc, subnets: ec2.Sele
             f"the file system for {mount.path} is in a zone in which the fleet has no subnet: each read crosses zones, "
             "which is slower and billed. Choose its subnet for the fleet with vpc_subnets, or make it in one of the "
             "fleet's",
+        )
+    elif len(zones_of(subnets)) > 1 and not subnets.is_pending_lookup:
+        Annotations.of(scope).add_warning_v2(
+            LUSTRE_IN_ANOTHER_ZONE,
+            f"the file system for {mount.path} stands in one zone, and the fleet in {len(zones_of(subnets))}: "
+            "instances in the others read across zones, which is slower and billed. Keep the fleet in the file "
+            "system's zone with vpc_subnets, or acknowledge this warning where the capacity of more zones is worth it",
         )
 
 

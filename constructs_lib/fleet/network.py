@@ -45,8 +45,12 @@ class FleetNetwork(ABC):
         Args:
             placement: where the instances stand in relation to each other. ``Placement.cluster()`` keeps the fleet in
                 one zone. Default: wherever AWS has room.
+
+        Raises:
+            ArgumentError: the placement is none.
         """
-        return _Standard(placement=_checked("FleetNetwork.standard", placement))
+        given = _checked("FleetNetwork.standard", placement)
+        return _Standard(placement=Placement.none() if given is None else given)
 
     @staticmethod
     def efa(*, interfaces: int | None = None, placement: Placement | None = None) -> FleetNetwork:
@@ -63,6 +67,9 @@ class FleetNetwork(ABC):
             placement: where the instances stand in relation to each other. Default: close together in a new cluster
                 placement group; in none where the capacity is reserved, as it was made without that group, or where a
                 type cannot be placed so.
+
+        Raises:
+            ArgumentError: a value is of the wrong type or out of range.
         """
         where = "FleetNetwork.efa"
         if interfaces is not None:
@@ -103,10 +110,11 @@ class FleetNetwork(ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class _Standard(FleetNetwork):
-    placement: Placement | None
+    placement: Placement
 
     def __repr__(self) -> str:
-        return f"FleetNetwork.standard({_shown(placement=self.placement)})"
+        usual = self.placement == Placement.none()
+        return f"FleetNetwork.standard({_shown(placement=None if usual else self.placement)})"
 
     @property
     def uses_efa(self) -> bool:
@@ -116,7 +124,7 @@ class _Standard(FleetNetwork):
         return ()
 
     def placement_of(self, where: str, types: Sequence[AcceleratedType], *, reserved: bool) -> Placement:
-        return _fitting(where, Placement.none() if self.placement is None else self.placement, types, reserved)
+        return _fitting(where, self.placement, types, reserved)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,8 +10,9 @@ from aws_cdk import aws_ec2 as ec2
 from constructs import Construct, IConstruct
 
 from constructs_lib.catalog import regions
-from constructs_lib.fleet.endpoints import LOGS, NEEDED, S3, FleetEndpoints
+from constructs_lib.fleet.endpoints import LOGS, NEEDED, S3, SQS, FleetEndpoints
 from constructs_lib.fleet.settings import FleetSettings
+from constructs_lib.scaling import QueueDemand
 
 ISOLATED_SUBNETS = "@cdk-accelerated-fleet/fleet:IsolatedSubnets"
 NOT_OFFERED = "@cdk-accelerated-fleet/fleet:NotOffered"
@@ -38,12 +39,19 @@ def advise_on_network(
             "the fleet is kept in one zone, and takes the VPC's first, where its instance types may not be offered: "
             "name one with vpc_subnets (aws ec2 describe-instance-type-offerings --location-type availability-zone)",
         )
-    needed = [*NEEDED, *([LOGS] if settings.telemetry.logs is not None else [])]
+    needed = _called(settings)
     ids = set(subnets.subnet_ids)
     if ids & {subnet.subnet_id for subnet in vpc.isolated_subnets}:
         _watch(launch_template, _Reachable(scope, vpc, needed, ISOLATED_SUBNETS, _isolated))
     if len(settings.interfaces) > 1 and ids & {subnet.subnet_id for subnet in vpc.public_subnets}:
         _watch(launch_template, _Reachable(scope, vpc, needed, NO_PUBLIC_ADDRESS, _without_address))
+
+
+def _called(settings: FleetSettings) -> list[str]:
+    """The services that the instances call by the fleet's own options."""
+    logs = [LOGS] if settings.telemetry.logs is not None else []
+    queue = [SQS] if isinstance(settings.demand, QueueDemand) else []
+    return [*NEEDED, *logs, *queue]
 
 
 def _advise_on_region(scope: Construct, settings: FleetSettings) -> None:
@@ -62,20 +70,31 @@ def _advise_on_region(scope: Construct, settings: FleetSettings) -> None:
         )
 
 
-def _isolated(missing: str) -> str:
+def _isolated(missing: Sequence[str]) -> str:
     return (
-        "subnets without a route to the internet need VPC endpoints, else the agent is silent and no instance is ever "
-        f"released: {missing}, and those of the services that the workload calls, sqs among them. FleetEndpoints(...) "
-        "makes them; or choose other subnets with vpc_subnets. Acknowledge this warning if they are there"
+        f"subnets without a route to the internet need VPC endpoints, else {_what_fails(missing)}: {_shown(missing)}, "
+        "and those of the other services that the workload calls. FleetEndpoints(...) makes them; or choose other "
+        "subnets with vpc_subnets. Acknowledge this warning if they are there"
     )
 
 
-def _without_address(missing: str) -> str:
+def _without_address(missing: Sequence[str]) -> str:
     return (
         "an instance with several network interfaces gets no public address, so that it reaches nobody from a public "
-        "subnet, the agent is silent, and nothing is ever released: choose private subnets behind a NAT gateway with "
-        f"vpc_subnets, or make VPC endpoints with FleetEndpoints(...), for {missing}"
+        f"subnet, and {_what_fails(missing)}: choose private subnets behind a NAT gateway with vpc_subnets, or make "
+        f"VPC endpoints with FleetEndpoints(...), for {_shown(missing)}"
     )
+
+
+def _what_fails(missing: Sequence[str]) -> str:
+    told = ["the agent is silent and no instance is ever released"] if {*missing} & {*NEEDED} else []
+    told += ["no log file arrives"] if LOGS in missing else []
+    told += ["no worker can read its queue"] if SQS in missing else []
+    return ", and ".join(told)
+
+
+def _shown(missing: Sequence[str]) -> str:
+    return ", ".join(f"{name} (gateway)" if name == S3 else name for name in missing)
 
 
 def _watch(launch_template: ec2.LaunchTemplate, aspect: IAspect) -> None:
@@ -88,7 +107,7 @@ class _Reachable:
     """Warns of services for which the VPC has no endpoint of ours."""
 
     def __init__(
-        self, fleet: Construct, vpc: ec2.IVpc, needed: Sequence[str], id: str, text: Callable[[str], str]
+        self, fleet: Construct, vpc: ec2.IVpc, needed: Sequence[str], id: str, text: Callable[[Sequence[str]], str]
     ) -> None:
         self._fleet = fleet
         self._vpc_id = vpc.vpc_id
@@ -103,8 +122,7 @@ class _Reachable:
         services = self._services()
         missing = [name for name in self._needed if name not in services]
         if missing:
-            shown = ", ".join(f"{name} (gateway)" if name == S3 else name for name in missing)
-            Annotations.of(self._fleet).add_warning_v2(self._id, self._text(shown))
+            Annotations.of(self._fleet).add_warning_v2(self._id, self._text(missing))
 
     def _services(self) -> set[str]:
         all_of = self._fleet.node.root.node.find_all()

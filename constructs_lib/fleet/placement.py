@@ -46,6 +46,9 @@ class Placement(ABC):
 
         Args:
             partitions: 1 to 7.
+
+        Raises:
+            ArgumentError: the number is of the wrong type, out of range or a token.
         """
         cure = "write for example Placement.partition(3)"
         if is_token(partitions):
@@ -71,6 +74,9 @@ class Placement(ABC):
         Args:
             group: the group or its name. The limits of a group whose strategy the CDK does not know, as by its name,
                 are not checked.
+
+        Raises:
+            ArgumentError: it is no placement group, or nothing that names one.
         """
         if isinstance(group, str):
             _check_name(group)
@@ -113,15 +119,16 @@ class Placement(ABC):
             cure = "write Placement.none(), or choose other types"
             raise ArgumentError(complaint(where, _PARAMETER, rule, self, cure))
 
-    def check_size(self, where: str, max_capacity: int, zones: int) -> None:
-        """Refuse more instances than a spread group takes in a fleet's zones.
+    def check_size(self, where: str, max_capacity: int, zones: int, *, waiting: int) -> None:
+        """Refuse more instances than a spread group takes in a fleet's zones, those ``waiting`` in a pool included.
 
         Raises:
             ArgumentError: the maximum could never be reached.
         """
-        most = _MOST_SPREAD_IN_A_ZONE * zones
+        most = _MOST_SPREAD_IN_A_ZONE * zones - waiting
         if self.strategy == _SPREAD and max_capacity > most:
-            rule = f"be at most {most} with Placement.spread() in {zones} {'zone' if zones == 1 else 'zones'}"
+            beside = f" beside the {waiting} that wait in the warm pool" if waiting else ""
+            rule = f"be at most {most}{beside} with Placement.spread() in {zones} {'zone' if zones == 1 else 'zones'}"
             cure = (
                 f"a spread group takes {_MOST_SPREAD_IN_A_ZONE} instances in each zone: lower it, add zones, or write "
                 "Placement.partition(7)"
@@ -148,6 +155,10 @@ class _New(Placement):
     def group_name(self, scope: Construct, id: str) -> str | None:
         # Without a name of its own: a second stack, or a replacement of this group, would collide with it.
         group = ec2.PlacementGroup(scope, id, strategy=_STRATEGIES[self.kind], partitions=self.partitions)
+        resource = group.node.default_child
+        assert isinstance(resource, ec2.CfnPlacementGroup)
+        # CloudFormation replaces a group whose tags change: later instances would stand apart from those that work.
+        resource.add_property_deletion_override("Tags")
         return group.placement_group_name
 
 

@@ -23,6 +23,7 @@ RESERVATION_IN_ONE_ZONE = "@cdk-accelerated-fleet/fleet:ReservationInOneZone"
 
 _RESERVATION_ID = re.compile(r"cr-[0-9a-f]{8,17}")
 _GROUP_ARN = re.compile(r"arn:[a-z-]+:resource-groups:[a-z0-9-]+:\d{12}:group/\S+")
+_ALL = 100
 _ONLY, _FIRST = "capacity-reservations-only", "capacity-reservations-first"
 
 
@@ -61,6 +62,9 @@ class Purchase(ABC):
         Args:
             allocation: which type of several. Default: the first in the list that AWS has; of types chosen by their
                 attributes the cheapest.
+
+        Raises:
+            ArgumentError: it is no ``OnDemandAllocation``.
         """
         return OnDemandPurchase(allocation=allocation)
 
@@ -87,10 +91,10 @@ class Purchase(ABC):
             capacity_rebalance: when AWS sees an interruption coming, start another instance, and end the one at risk
                 once that is in service; its drain has the time that AWS leaves. AWS may do this to one that would have
                 lived on. Default: no, an instance works until AWS takes it.
+
+        Raises:
+            ArgumentError: a value is of the wrong type or out of range.
         """
-        if on_demand_percent == 100:
-            cure = "write Purchase.on_demand()"
-            raise ArgumentError(complaint("Purchase.spot", "on_demand_percent", "be below 100", 100, cure))
         return SpotPurchase(
             on_demand_base=0 if on_demand_base is None else on_demand_base,
             on_demand_percent=0 if on_demand_percent is None else on_demand_percent,
@@ -130,12 +134,9 @@ class Purchase(ABC):
             cure = "give on_demand_base or on_demand_percent, or write Purchase.spot()"
             rule = "leave something to On-Demand, with on_demand_percent"
             raise ArgumentError(complaint("Purchase.mixed", "on_demand_base", rule, on_demand_base, cure))
-        if on_demand_percent == 100:
-            cure = "write Purchase.on_demand()"
-            raise ArgumentError(complaint("Purchase.mixed", "on_demand_percent", "be below 100", 100, cure))
-        return SpotPurchase(
-            on_demand_base=0 if on_demand_base is None else on_demand_base,
-            on_demand_percent=0 if on_demand_percent is None else on_demand_percent,
+        return Purchase.spot(
+            on_demand_base=on_demand_base,
+            on_demand_percent=on_demand_percent,
             allocation=allocation,
             on_demand_allocation=on_demand_allocation,
             capacity_rebalance=capacity_rebalance,
@@ -157,7 +158,7 @@ class Purchase(ABC):
                 reservation of the account that fits type and zone.
             fall_back: start On-Demand what the reservation has no room for. AWS spreads instances over the zones before
                 it looks for reserved room, so in several zones some may be paid twice. Default: yes.
-            allocation: as in ``on_demand``.
+            allocation: which type of several. Default: the first in the list that AWS has.
 
         Raises:
             ArgumentError: a value is of the wrong type or names no such thing, or both targets are given.
@@ -329,8 +330,11 @@ class SpotPurchase(Purchase):
         where = "Purchase"
         cure = "give a number of instances, 0 for none"
         integer(where, "on_demand_base", self.on_demand_base, minimum=0, cure=cure)
+        if self.on_demand_percent == _ALL:
+            cure = "write Purchase.on_demand()"
+            raise ArgumentError(complaint(where, "on_demand_percent", f"be below {_ALL}", self.on_demand_percent, cure))
         cure = "give a whole percentage, 0 for Spot only above the base"
-        integer(where, "on_demand_percent", self.on_demand_percent, minimum=0, maximum=99, cure=cure)
+        integer(where, "on_demand_percent", self.on_demand_percent, minimum=0, maximum=_ALL - 1, cure=cure)
         _check_allocation(where, "allocation", self.allocation, SpotAllocation)
         _check_allocation(where, "on_demand_allocation", self.on_demand_allocation, OnDemandAllocation)
         settled = SpotAllocation.PRICE_CAPACITY if self.allocation is None else self.allocation
@@ -404,10 +408,12 @@ class ReservationPurchase(Purchase):
                 raise ArgumentError(complaint(where, "resource_group_arn", rule, self.resource_group_arn, cure))
         instance_of(where, "fall_back", self.fall_back, bool, cure="write False, or leave it out")
         _check_allocation(where, "allocation", self.allocation, OnDemandAllocation)
+        # Its types have names, and so an order.
+        settled = OnDemandAllocation.RANKED if self.allocation is None else self.allocation
+        object.__setattr__(self, "allocation", settled)
 
     def check(self, where: str, fleet: PurchaseContext) -> None:
         _check_sold(where, "On-Demand", [each.name for each in fleet.types if not self.sells(each)])
-        _check_ranked(where, "purchase.allocation", self.allocation, fleet)
         if fleet.by_attributes:
             cure = "name the types of the reservations: each is of one type"
             rule = "name types where capacity is reserved"
@@ -443,8 +449,8 @@ class ReservationPurchase(Purchase):
         if self.reservation_id is not None and len(set(zones)) > 1:
             elsewhere = "may run On-Demand beside an unused reservation" if self.fall_back else "fail"
             told[RESERVATION_IN_ONE_ZONE] = (
-                f"a reservation is in one zone, and launches in the others of {', '.join(sorted(set(zones)))} "
-                f"{elsewhere}: choose its zone with vpc_subnets"
+                f"a reservation is in one zone, and launches in the others of the fleet's {_named(zones)} {elsewhere}: "
+                "choose its zone with vpc_subnets"
             )
         return told
 
@@ -549,6 +555,12 @@ class CapacityBlockPurchase(Purchase):
         assert isinstance(self.end, datetime)
         assert self.start is None or isinstance(self.start, datetime)
         return BlockHours(begins=self.start, ends=self.end, taken_before_end=types[0].block_end_minutes)
+
+
+def _named(zones: Collection[str]) -> str:
+    """Zones for a message: their names, or their number where only a deploy names them."""
+    each = sorted(set(zones))
+    return f"{len(each)} zones" if any(is_token(zone) for zone in each) else ", ".join(each)
 
 
 def _all_on_demand(allocation: OnDemandAllocation | None, by_attributes: bool) -> autoscaling.InstancesDistribution:

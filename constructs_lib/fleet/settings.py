@@ -100,8 +100,7 @@ class FleetSettings:
                 ec2.SubnetSelection,
                 cure="write ec2.SubnetSelection(subnet_type=...)",
             )
-        cure = "write Purchase.spot() or Purchase.on_demand()"
-        bought = _settled(where, "purchase", purchase, Purchase, Purchase.on_demand(), cure)
+        bought = _purchase(where, purchase)
         selection = instance_types if isinstance(instance_types, FlexibleTypes) else None
         named = _sold(instance_types, bought) if isinstance(instance_types, FlexibleTypes) else instance_types
         types, kind = accelerated_types(where, named)
@@ -177,6 +176,15 @@ def _settled(where: str, parameter: str, given: T | None, type_: type[T], defaul
     if given is None:
         return default
     return instance_of(where, parameter, given, type_, cure=cure)
+
+
+def _purchase(where: str, given: object) -> Purchase:
+    if given is None:
+        return Purchase.on_demand()
+    if isinstance(given, Purchase):
+        return given
+    cure = "write Purchase.spot() or Purchase.on_demand()"
+    raise ArgumentError(complaint(where, "purchase", "be of type Purchase", given, cure))
 
 
 def _sold(selection: FlexibleTypes, purchase: Purchase) -> tuple[AcceleratedType, ...]:

@@ -29,7 +29,8 @@ def fleet_subnets(
         if chosen is not selection:
             selection, selected = chosen, selected_subnets(where, vpc, chosen)
     if not selected.is_pending_lookup:
-        settings.placement.check_size(where, settings.max_capacity, len(zones_of(selected)))
+        waiting = 0 if settings.warm_pool is None else settings.warm_pool.min_size or 0
+        settings.placement.check_size(where, settings.max_capacity, len(zones_of(selected)), waiting=waiting)
     return selection, selected
 
 

@@ -29,6 +29,7 @@ _LONGEST_PREPARATION = 120 * _MINUTE  # "HeartbeatTimeout", Auto Scaling API: a 
 _MOST_HIBERNATED_MIB = 150 * 1024
 _MIB_PER_GIB = 1024
 _DEFAULT_COVERED = 0.95
+_LONGEST_COLD_START_HOURS = 2
 
 
 class PoolState(Enum):
@@ -42,10 +43,11 @@ class PoolState(Enum):
     keeps an instance that has waited, and so looks idle, when it enters service."""
 
     HIBERNATED = "Hibernated"
-    """Switched off with their memory on the root volume. Few types with an accelerator can."""
+    """Switched off with their memory on the root volume. None of the catalogue's types can (``hibernation`` of
+    ``AcceleratedType``): it is for one that you state the facts of."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class WarmPool:
     """Instances that have booted once and wait, so that waking one takes a start and not a launch.
 
@@ -97,6 +99,19 @@ class WarmPool:
         for name, value in {**settled, "prepare_within": Duration.seconds(seconds)}.items():
             object.__setattr__(self, name, value)
 
+    def __repr__(self) -> str:
+        """As it is written: what is as usual is left out."""
+        assert self.state is not None
+        stated = {
+            "min_size": self.min_size or None,
+            "max_prepared": None if self.max_prepared == self.min_size else self.max_prepared,
+            "state": None if self.state is PoolState.STOPPED else f"PoolState.{self.state.name}",
+            "prepare_within": f"Duration.minutes({self.prepare_seconds // _MINUTE})",
+        }
+        if self.prepare_seconds == _DEFAULT_PREPARATION:
+            del stated["prepare_within"]
+        return f"WarmPool({', '.join(f'{name}={value}' for name, value in stated.items() if value is not None)})"
+
     @staticmethod
     def size_for(*, starts_per_hour: float, cold_start: Duration, covered: float | None = None) -> int:
         """How many prepared instances are enough while each that is taken is replaced within a cold start.
@@ -121,7 +136,10 @@ class WarmPool:
             rule = "be known at synth, since a number is computed from it"
             raise ArgumentError(complaint(where, "cold_start", rule, "a token", "give a literal Duration"))
         hours = cold_start.to_milliseconds() / 3_600_000
-        number(where, "cold_start", hours, above=0, maximum=2, cure="give it in minutes, 120 at most")
+        if not 0 < hours <= _LONGEST_COLD_START_HOURS:
+            rule = f"be above 0 and at most {_LONGEST_COLD_START_HOURS} hours"
+            cure = "give the minutes from the launch until the instance could work"
+            raise ArgumentError(complaint(where, "cold_start", rule, cold_start.to_human_string(), cure))
         share = _DEFAULT_COVERED if covered is None else covered
         number(where, "covered", share, above=0, below=1, cure="write for example 0.95")
         return _poisson_quantile(rate * hours, share)

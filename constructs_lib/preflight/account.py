@@ -92,9 +92,7 @@ class Refused(Exception):
         of_credentials: what is wrong with the credentials. None: nothing that is known.
     """
 
-    def __init__(
-        self, action: str, code: str, reason: str, cure: str, *, of_credentials: str | None = None
-    ) -> None:
+    def __init__(self, action: str, code: str, reason: str, cure: str, *, of_credentials: str | None = None) -> None:
         super().__init__(reason)
         self.action = action
         self.code = code

@@ -15,8 +15,8 @@ from constructs_lib.preflight.template import Made, Unknown, mapping, moment, wh
 
 _ASKED = "capacity reservation"
 _SOON = ("assessing", "payment-pending", "pending", "scheduled")
-# "Capacity Blocks for ML" in the Amazon EC2 User Guide: so long before the end EC2 begins to terminate the instances of a
-# type of which the catalog does not say more.
+# "Capacity Blocks for ML" in the Amazon EC2 User Guide: so long before the end EC2 begins to terminate the instances,
+# where the catalog does not say it of their type.
 _MINUTES_BEFORE_END = 30
 # All blocks begin and end at half past eleven UTC, so that days are between the wrong end and the right one; no drain
 # takes one.
@@ -139,7 +139,7 @@ def _state(group: Group, id: str, found: Mapping[str, Any], now: datetime) -> li
 
 
 def _opens(group: Group) -> datetime | None:
-    """When a group that begins at zero gets its first instances. None: it has some from the deploy on, or nobody knows."""
+    """When a group that begins at zero may grow. None: it may from the deploy on, or nobody knows."""
     if whole(group.properties.get("MaxSize")) != 0:
         return None
     opening = [each for each in group.actions if each.most]

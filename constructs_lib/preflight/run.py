@@ -43,7 +43,8 @@ def preflight(
         template: a synthesized CloudFormation template as plain data; not only of this library's fleets.
         session: a ``boto3.Session`` with credentials of the account.
         region: to ask. Default: the session's.
-        subnets: ids of the subnets that the groups will launch in, where the template does not tell them. Default: none.
+        subnets: ids of the subnets that the groups will launch in, where the template does not tell them.
+            Default: none.
         progress: called with the name of each call before it is made. Default: nobody is told.
         parameters: values that the deploy passes for the template's parameters. Default: their defaults.
         beside: templates of other stacks that are deployed together with it, by the name of the stack, so that what

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from constructs_lib.catalog import accelerator, price
@@ -20,6 +20,7 @@ USABLE_SHARE = 0.9
 _MOST_STAGES = 64
 _TWICE, _FOUR_TIMES = math.log(2), math.log(4)
 _PATIENCE_MS = 10_000.0
+_ALONE = "its figure is of one request at a time, and what it does with several nobody has measured"
 _TOO_SLOW = "no measured load keeps the latency goal"
 
 _KIND_OF_STACK = MappingProxyType({"cuda": "nvidia", "neuron": "neuron", "cpu": "cpu"})
@@ -58,6 +59,7 @@ class _Layout:
     copies: int
     nodes: int
     needed_mib: float | None
+    most: bool = False  # whether more requests at a time were measured there, and miss the goals
 
     @property
     def value(self) -> float:
@@ -121,6 +123,7 @@ def evaluate(workload: Workload, pool: Iterable[Machine], *, prices_of: str, off
     for machine in small:
         if machine.name not in placed:
             refusals.setdefault(_too_small(machine, question), []).append(machine.name)
+    choices = _at_like_load(choices, workload)
     return Answer(
         choices=tuple(sorted((each for each in choices if each.why_unranked is None), key=_by_cost)),
         unmeasured=tuple(sorted((each for each in choices if each.why_unranked is not None), key=_by_hour)),
@@ -128,6 +131,27 @@ def evaluate(workload: Workload, pool: Iterable[Machine], *, prices_of: str, off
             Refusal(reason=reason, instance_types=tuple(sorted(refusals[reason]))) for reason in sorted(refusals)
         ),
     )
+
+
+def is_alone(choice: Choice, workload: Workload) -> bool:
+    """Whether its figure is of one request at a time, where the work takes several: no other figure compares."""
+    figure = choice.throughput
+    if figure is None or not workload.writes_text or workload.concurrency == 1:
+        return False
+    enough = workload.rate is not None and figure.value / figure.replicas >= workload.rate
+    return choice.confidence == "low" and figure.concurrency == figure.replicas and not enough
+
+
+def _at_like_load(choices: list[Choice], workload: Workload) -> list[Choice]:
+    """Take what was measured with one request at a time out of a ranking by what others do with many."""
+    ranked = [each for each in choices if each.why_unranked is None]
+    if all(is_alone(each, workload) for each in ranked):
+        return choices
+    return [_unranked(each) if each.why_unranked is None and is_alone(each, workload) else each for each in choices]
+
+
+def _unranked(choice: Choice) -> Choice:
+    return replace(choice, why_unranked=_ALONE, instances=None, usd_per_unit=None, watts_per_unit=None)
 
 
 def _by_device(workload: Workload) -> Mapping[str, tuple[Match, ...]]:
@@ -144,8 +168,9 @@ def _by_cost(choice: Choice) -> tuple[float, int, float, str]:
     return (choice.usd_per_unit or 0.0, choice.instances or 0, choice.usd_per_hour or 0.0, choice.instance_type)
 
 
-def _by_hour(choice: Choice) -> tuple[bool, float, str]:
-    return (choice.usd_per_hour is None, choice.usd_per_hour_in_all or 0.0, choice.instance_type)
+def _by_hour(choice: Choice) -> tuple[bool, bool, float, str]:
+    priced = choice.usd_per_hour is not None
+    return (choice.kind == "cpu", not priced, choice.usd_per_hour_in_all or 0.0, choice.instance_type)
 
 
 def _unsuited(machine: Machine, question: _Question) -> str | None:
@@ -180,7 +205,7 @@ def _unsuited_to_use(machine: Machine, workload: Workload) -> str | None:
         if machine.kind == "cpu":
             return ""
         if not machine.video_encoder:
-            return f"AWS does not offer it for {workload.use}: it has no video encoder"
+            return f"AWS does not offer it for {workload.use}"
         media = workload.use == "graphics" and machine.kind not in ("nvidia", "amd")
         return "it encodes video, and does not draw" if media else None
     kinds = [_KIND_OF_STACK[each] for each in workload.stack or ()]
@@ -227,13 +252,29 @@ def _judge(machine: Machine, question: _Question) -> Choice | str | None:
     layouts = [each for each in (_layout(machine, question, match, fewest) for match in found) if each]
     if not layouts and fewest is None:
         return None
-    reached = [each for each in layouts if _keeps_goals(each, question.workload)]
+    reached = _reached(layouts, question.workload)
     if reached:
-        return _choice(machine, question, fewest, min(reached, key=lambda each: each.rank))
+        best = min(reached, key=lambda each: (_wants_more_at_once(each, machine, question), each.rank))
+        return _choice(machine, question, fewest, best)
     if any(_misses_goals(each, question.workload) for each in layouts):
         return _TOO_SLOW
     why = "its figures have no latency to hold against the goal" if layouts else "nobody has measured this work on it"
     return _choice(machine, question, fewest, None, why)
+
+
+def _reached(layouts: list[_Layout], workload: Workload) -> list[_Layout]:
+    """The layouts that keep the goals, each knowing whether a higher load does not."""
+    slow = [each for each in layouts if not _keeps_goals(each, workload)]
+    tried = {
+        (each.match.measurement.count, each.nodes, each.match.stand_in)
+        for each in slow
+        if (each.match.measurement.concurrency or 0) > 1
+    }
+    return [
+        replace(each, most=(each.match.measurement.count, each.nodes, each.match.stand_in) in tried)
+        for each in layouts
+        if _keeps_goals(each, workload)
+    ]
 
 
 def _layout(machine: Machine, question: _Question, match: Match, fewest: int | None) -> _Layout | None:
@@ -244,6 +285,8 @@ def _layout(machine: Machine, question: _Question, match: Match, fewest: int | N
         if machine.devices * measured.nodes != measured.count or not machine.efa:
             return None
     elif machine.devices % max(1, measured.count) or fewest is None or max(1, measured.count) < fewest:
+        return None
+    if workload.use == "training" and not _divides(machine, question, machine.devices):
         return None
     busy = measured.concurrency or 1
     if workload.concurrency is not None and busy > workload.concurrency * 1.05:
@@ -256,12 +299,25 @@ def _layout(machine: Machine, question: _Question, match: Match, fewest: int | N
     if not question.fits(machine, devices, sequences=sequences, stages=measured.nodes):
         if not match.was_held_for(workload):
             return None
+        if workload.use == "training":
+            needed = _divided_mib(machine, question, devices, measured.nodes)
+            return _Layout(match=match, copies=1, nodes=measured.nodes, needed_mib=needed)
         sequences = _most_at_once(machine, question, devices, sequences)
         if sequences < workload.batch:
             return None
     copies = machine.devices // devices if measured.nodes == 1 else 1
     needed = question.need_mib(devices, sequences=sequences, stages=measured.nodes)
     return _Layout(match=match, copies=copies, nodes=measured.nodes, needed_mib=needed)
+
+
+def _divided_mib(machine: Machine, question: _Question, devices: int, nodes: int) -> float | None:
+    """The need with each layer shared by as few accelerators as make it fit; None if that many would not do."""
+    for parallel in (each for each in range(1, devices + 1) if devices % each == 0):
+        changed = question.workload.with_changes(tensor_parallel=parallel)
+        memory = replica_memory(changed, devices, stages=nodes)
+        if memory is not None and memory.total <= machine.memory_mib * USABLE_SHARE:
+            return memory.total
+    return None
 
 
 def _most_at_once(machine: Machine, question: _Question, devices: int, beyond: int) -> int:
@@ -324,8 +380,15 @@ def _choice(
     if usd is not None and value is not None:
         per_unit = usd * (nodes if instances is None else instances) * amount / (workload.rate or value)
         per_unit = float(f"{per_unit:.12g}")  # the last bits would decide between two that cost the same
-    if per_unit is None and why_unranked is None:
-        why_unranked = f"its price in {question.prices_of} is not known"
+    if usd is None:
+        no_price = f"its price in {question.prices_of} is not known"
+        why_unranked = no_price if why_unranked is None else f"{why_unranked}, and {no_price}"
+    confidence = None if layout is None else _confidence(layout, machine, question, instances)
+    if layout is not None and workload.rate is not None and workload.concurrency is None:
+        if _wants_more_at_once(layout, machine, question):
+            # What one request gets is no measure of what the rate takes.
+            instances = per_unit = None
+            why_unranked = why_unranked or _ALONE
     held = fewest or machine.devices
     needed = layout.needed_mib if layout is not None else question.need_mib(held, stages=stages)
     return Choice(
@@ -351,8 +414,9 @@ def _choice(
         usd_per_unit=per_unit,
         unit_of_work=unit_of_work,
         watts_per_unit=None if value is None else _watts(machine, nodes, value),
-        confidence=None if layout is None else _confidence(layout, machine, question, instances),
+        confidence=confidence,
         why_unranked=why_unranked,
+        host_memory_mib=machine.host_memory_mib,
     )
 
 
@@ -393,17 +457,18 @@ def _confidence(layout: _Layout, machine: Machine, question: _Question, instance
         level = 1  # several such jobs side by side are no one job at the sum of their speeds
     if match.stand_in or match.distance is None or match.distance > _FOUR_TIMES + 1e-9:
         level = 2
-    if _wants_more_at_once(layout, machine, question, instances):
+    if _wants_more_at_once(layout, machine, question):
         level = 2
     return CONFIDENCES[level]
 
 
-def _wants_more_at_once(layout: _Layout, machine: Machine, question: _Question, instances: int | None) -> bool:
+def _wants_more_at_once(layout: _Layout, machine: Machine, question: _Question) -> bool:
     """Whether one request at a time was measured, where the work takes several and the memory holds them."""
     measured, workload = layout.match.measurement, question.workload
     if not workload.writes_text or workload.concurrency == 1 or measured.concurrency is None:
         return False
-    if measured.concurrency > 1 or instances == layout.nodes:
+    enough = workload.rate is not None and layout.match.value >= workload.rate
+    if measured.concurrency > 1 or enough or layout.most:
         return False
     devices = max(1, measured.count) // measured.nodes
     return question.fits(machine, devices, sequences=2, stages=measured.nodes)
@@ -416,7 +481,7 @@ def _figure(layout: _Layout, workload: Workload) -> Figure:
         on = f"{measured.fraction:g} of a {measured.accelerator}"
     parts = [f"{measured.model} {measured.precision}".strip(), f"on {on}"]
     if measured.nodes > 1:
-        parts.append(f"in {measured.nodes} instances")
+        parts.append(f"in {measured.nodes} instances together")
     if measured.input_tokens and measured.output_tokens:
         parts.append(f"{measured.input_tokens} tokens in, {measured.output_tokens} out")
     elif measured.input_tokens:
@@ -425,6 +490,8 @@ def _figure(layout: _Layout, workload: Workload) -> Figure:
         parts.append("requests of the benchmark's own lengths")
     if measured.concurrency:
         parts.append(f"{measured.concurrency:g} at the same time")
+    if workload.use == "training" and layout.match.value != measured.value:
+        parts.append(f"{measured.value:g} {measured.unit} as measured, counted by their tokens")
     if layout.copies > 1:
         parts.append(f"times {layout.copies} replicas")
     if measured.software:
@@ -438,6 +505,7 @@ def _figure(layout: _Layout, workload: Workload) -> Figure:
         date=measured.date,
         conditions=", ".join(parts),
         replicas=layout.copies,
+        instances=layout.nodes,
         concurrency=None if measured.concurrency is None else measured.concurrency * layout.copies,
         first_token_ms=measured.first_token_ms,
         per_token_ms=measured.per_token_ms,
@@ -470,6 +538,9 @@ def _stages(machine: Machine, question: _Question) -> int | None:
 
 
 def _too_small(machine: Machine, question: _Question) -> str:
+    parallel = question.workload.tensor_parallel or 1
+    if parallel > machine.devices:
+        return f"tensor_parallel={parallel} counts accelerators, not their cores, and it has {machine.devices}"
     wanted = question.workload.accelerators or 1
     if wanted > machine.devices:
         return f"it has fewer than {wanted} accelerators"

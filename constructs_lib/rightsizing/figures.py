@@ -135,11 +135,15 @@ class Match:
         return first * self.reading + max(0.0, measured - first) * self.writing
 
     def was_held_for(self, workload: Workload) -> bool:
-        """Whether this load of text was served with all that the workload asks, whatever arithmetic says of its memory.
+        """Whether this load was run with all that the workload asks, whatever arithmetic says of its memory.
 
-        A model server lets requests wait for which it has no memory, and its figure is one with that waiting.
+        A model server lets requests wait for which it has no memory, and its figure is one with that waiting. Whoever
+        trained sequences as long had found a way to divide them.
         """
         measured = self.measurement
+        if workload.use == "training":
+            as_long = workload.longest_sequence <= (measured.input_tokens or 0)
+            return as_long and not self.stand_in and workload.batch <= (measured.concurrency or 1)
         if self.stand_in or not workload.writes_text or not measured.input_tokens or not measured.output_tokens:
             return False
         return measured.nodes == 1 and workload.longest_sequence <= measured.input_tokens + measured.output_tokens

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from constructs_lib.rightsizing.evaluation import Answer
+from constructs_lib.rightsizing.evaluation import Answer, is_alone
 from constructs_lib.rightsizing.machines import Machine, abilities
+from constructs_lib.rightsizing.memory import MIB, weight_bytes
+from constructs_lib.rightsizing.models import typical_model
 from constructs_lib.rightsizing.recommendation import Choice, Hint
 from constructs_lib.rightsizing.workload import Workload
 
@@ -35,10 +37,13 @@ def hints_for(workload: Workload, answer: Answer, ask: Ask) -> tuple[Hint, ...]:
             _fraction(workload, answer),
             _neuron(workload, answer, ask),
             _quantise(workload, answer, ask),
+            _half_precision(workload, answer, ask),
             _adapters(workload, answer, ask),
             _shared_layers(workload, answer, ask),
             _batching(workload, answer, ask),
             _one_at_a_time(workload, answer),
+            _typical_shape(workload),
+            _host_memory(workload, answer),
             _age(answer),
         )
         for hint in hints
@@ -59,18 +64,32 @@ def _fit(workload: Workload, answer: Answer) -> Iterator[Hint]:
             f"joined by EFA, {how}{'' if workload.use == 'training' else ' and pipeline parallel between'} them."
         )
         yield Hint(kind="several-instances", text=text, instance_type=first.instance_type)
-    if not answer.choices:
+    if answer.choices:
+        return
+    unpriced = [each for each in answer.unmeasured if each.throughput is not None and each.usd_per_hour is None]
+    if unpriced:
+        yield Hint(kind="no-price", text=_no_price(unpriced))
+    else:
         yield Hint(kind="not-measured", text=_not_measured(len(answer.unmeasured)))
+
+
+def _no_price(choices: list[Choice]) -> str:
+    several = len(choices) > 1
+    return (
+        f"{len(choices)} type{'s' if several else ''} that fit{'' if several else 's'} {'were' if several else 'was'} "
+        f"measured, and the price in {choices[0].region} is not known: so nothing is ranked there. Ask for another "
+        "region, or without one for the prices of us-east-1, or refresh the tables of the catalog."
+    )
 
 
 def _not_measured(types: int) -> str:
     if types == 1:
         return (
-            "1 type fits, and it cannot be ranked: no figure of this work is known for it, or no price. Measure what "
+            "1 type fits, and it cannot be ranked: no figure of this work at such a load is known for it, or no price. Measure what "
             "it does."
         )
     return (
-        f"{types} types fit, and none of them can be ranked: no figure of this work is known for them, or no price. "
+        f"{types} types fit, and none of them can be ranked: no figure of this work at such a load is known for them, or no price. "
         "They are listed by the price of an hour, which says nothing about what they do in it; measure two or three."
     )
 
@@ -80,7 +99,7 @@ def _cpu(workload: Workload, answer: Answer, ask: Ask) -> Iterator[Hint]:
         return
     best = answer.choices[0] if answer.choices else None
     if "cpu" in (workload.stack or ()):
-        if best is not None and best.kind == "cpu" and not _is_alone(best, workload):
+        if best is not None and best.kind == "cpu" and not is_alone(best, workload):
             rest = [choice for choice in answer.choices if choice.kind != "cpu"]
             than = f", against {_cost(rest[0])} for the best with an accelerator" if rest else ""
             text = f"A CPU is enough ({best.processor}): {_cost(best)}{than}."
@@ -89,14 +108,14 @@ def _cpu(workload: Workload, answer: Answer, ask: Ask) -> Iterator[Hint]:
     if workload.accelerators is not None and workload.accelerators > 1:
         return
     other = _best(ask(workload.with_changes(stack=("cpu",)), lambda machine: machine.kind == "cpu"))
-    if other is not None and _cheaper(other, best) and not _is_alone(other, workload):
+    if other is not None and _cheaper(other, best) and not is_alone(other, workload):
         text = f"A CPU is enough ({other.processor}), if your software runs on one: {_cost(other)}{_against(best)}."
         yield _hint("cpu-is-enough", text, other)
 
 
 def _fraction(workload: Workload, answer: Answer) -> Iterator[Hint]:
     best = answer.choices[0] if answer.choices else None
-    if best is not None and best.fraction is not None and not _is_alone(best, workload):
+    if best is not None and best.fraction is not None and not is_alone(best, workload):
         whole = next((choice for choice in answer.choices if choice.kind != "cpu" and choice.fraction is None), None)
         than = "" if whole is None else f", against {_cost(whole)} for the best whole one"
         text = f"A fraction of a GPU is enough: {_cost(best)}, {best.fraction:g} of a {best.accelerator}{than}."
@@ -115,12 +134,12 @@ def _neuron(workload: Workload, answer: Answer, ask: Ask) -> Iterator[Hint]:
         return
     best = answer.choices[0] if answer.choices else None
     other = _best(ask(workload.with_changes(stack=("neuron",)), lambda machine: machine.kind == "neuron"))
-    if other is None:
+    if other is None or is_alone(other, workload):
         return
     if best is None:
         text = f"With Neuron in your stack there is a figure: {_cost(other)} on {other.accelerator}."
         yield _hint("neuron-is-measured", text, other)
-    elif _cheaper(other, best):
+    elif _cheaper(other, best) and (_comparable(other) or not _comparable(best)):
         text = f"{other.accelerator} is cheaper, if your stack can use Neuron: {_cost(other)}{_against(best)}."
         yield _hint("neuron-is-cheaper", text, other)
 
@@ -130,27 +149,75 @@ def _quantise(workload: Workload, answer: Answer, ask: Ask) -> Iterator[Hint]:
         return
     best = answer.choices[0] if answer.choices else None
     smallest = _cheapest(answer)
-    asked = [(width, ask(workload.with_changes(precision=width), _any)) for width in _narrower(workload)]
+    asked = [(width, ask(workload.with_changes(precision=width), _takes(width))) for width in _narrower(workload)]
     measured = [
         (choice, width)
         for width, other in asked
         for choice in other.choices
-        if _cheaper(choice, best) and (best is None or _comparable(choice))
+        if _cheaper(choice, best) and not is_alone(choice, workload) and (best is None or _comparable(choice))
     ]
     cheapest = None
     if measured:
         cheapest, width = min(measured, key=lambda pair: (pair[0].usd_per_unit or 0.0, pair[1]))
-        text = (
-            f"Quantised to {width.upper()} it is cheaper: {_cost(cheapest)}{_against(best)}. Check its answers first."
-        )
-        yield _hint("quantise", text, cheapest)
+        kind, said = ("quantise-is-measured", "there is a figure") if best is None else ("quantise", "it is cheaper")
+        text = f"Quantised to {width.upper()} {said}: {_cost(cheapest)}{_against(best)}. Check its answers first."
+        yield _hint(kind, text, cheapest)
     for width, other in asked:
-        small = _cheapest(other)
+        small = _cheapest(other, roomy=workload.with_changes(precision=width))
         if small is not None and _smaller(small, smallest) and small != cheapest:
             held = "" if smallest is None else f", where {workload.weights_precision.upper()} takes {_hour(smallest)}"
             text = f"Quantised to {width.upper()} it fits on {_hour(small)}{held}. Check its answers first."
             yield _hint("quantise-to-fit", text, small, cost=False)
             return
+
+
+def _half_precision(workload: Workload, answer: Answer, ask: Ask) -> Iterator[Hint]:
+    """BF16 leaves out GPUs that have 16 bits of the older kind only: name one if it was measured and is cheaper."""
+    if workload.use not in _SERVING or workload.facts is None or workload.weights_precision != "bf16":
+        return
+    best = _best(answer)
+    other = _best(ask(workload.with_changes(precision="fp16"), lambda machine: "bf16" not in machine.able.precisions))
+    if other is None or is_alone(other, workload) or not _cheaper(other, best):
+        return
+    if best is None or _comparable(other) or not _comparable(best):
+        text = (
+            f"{other.accelerator} takes FP16 in place of BF16: {_cost(other)}{_against(best)}. Check its answers first."
+        )
+        yield _hint("half-precision", text, other)
+
+
+def _typical_shape(workload: Workload) -> Iterator[Hint]:
+    facts = workload.facts
+    if not workload.writes_text or workload.memory_mib is not None or facts is None or facts.shape is not None:
+        return
+    text = (
+        f"The shape of the model is not stated: what its requests keep in memory is reckoned like that of "
+        f"{typical_model(facts.parameters).name}. State shape=ModelShape(...) to have it right."
+    )
+    yield Hint(kind="typical-shape", text=text)
+
+
+def _host_memory(workload: Workload, answer: Answer) -> Iterator[Hint]:
+    best = _best(answer)
+    if best is not None and _is_narrow(best, workload):
+        text = (
+            f"{best.instance_type} has less memory of its own ({(best.host_memory_mib or 0) / 1024:,.0f} GiB) than the "
+            f"weights ({_weights_mib(workload) / 1024:,.1f} GiB): software that maps their files loads them there, and one "
+            "that reads them whole does not."
+        )
+        yield _hint("host-memory", text, best, cost=False)
+
+
+def _is_narrow(choice: Choice, workload: Workload) -> bool:
+    host = choice.host_memory_mib
+    return choice.kind != "cpu" and host is not None and host * choice.instances_per_replica < _weights_mib(workload)
+
+
+def _weights_mib(workload: Workload) -> float:
+    facts = workload.facts
+    if facts is None or workload.memory_mib is not None or workload.use not in _SERVING:
+        return 0.0
+    return weight_bytes(facts.parameters, workload.weights_precision) / MIB
 
 
 def _adapters(workload: Workload, answer: Answer, ask: Ask) -> Iterator[Hint]:
@@ -213,28 +280,29 @@ def _batching(workload: Workload, answer: Answer, ask: Ask) -> Iterator[Hint]:
 
 
 def _one_at_a_time(workload: Workload, answer: Answer) -> Iterator[Hint]:
-    """Say so where the ranking rests on figures of one request at a time, and the work takes several."""
+    """Say so where all that is known are figures of one request at a time, and the work takes several."""
     best = _best(answer)
-    if best is not None and _is_alone(best, workload):
+    apart = next((each for each in answer.unmeasured if is_alone(each, workload)), None)
+    if best is not None and is_alone(best, workload):
         text = (
             f"The figure of {best.instance_type} is of one request at a time, for nobody has measured more of them "
             "together. Served together they take fewer instances, above all with accelerators: measure that before "
             "you rent so many."
         )
         yield _hint("one-at-a-time", text, best)
-
-
-def _is_alone(choice: Choice, workload: Workload) -> bool:
-    """Whether its figure is of one request at a time, where the work takes several: no other figure compares."""
-    figure = choice.throughput
-    if figure is None or not workload.writes_text or workload.concurrency == 1:
-        return False
-    enough = choice.instances == choice.instances_per_replica
-    return choice.confidence == "low" and figure.concurrency == figure.replicas and not enough
+    elif best is None and apart is not None and apart.throughput is not None:
+        figure = apart.throughput
+        text = (
+            f"What is known is of one request at a time, for example {figure.value / figure.replicas:,.4g} {figure.unit} "
+            f"on {apart.instance_type}: what one gets, and the least that an instance does. The rate takes several "
+            "together: measure that before you rent."
+        )
+        yield _hint("one-at-a-time", text, apart)
 
 
 def _age(answer: Answer) -> Iterator[Hint]:
-    best = answer.choices[0] if answer.choices else None
+    measured = (each for each in answer.unmeasured if each.throughput is not None)
+    best = _best(answer) or next(measured, None)
     if best is not None and best.accelerator is not None:
         ended = abilities(best.accelerator).ended
         if ended is not None:
@@ -257,9 +325,19 @@ def _any(machine: Machine) -> bool:
     return True
 
 
-def _cheapest(answer: Answer) -> Choice | None:
-    """The smallest that fits: an accelerated one where there is any, for memory is what a CPU type has most of."""
+def _takes(width: str) -> Asked:
+    """Which machines to name for it: FP8 is for GPUs from Ampere on, before it hardly any software takes it."""
+    return _any if width != "fp8" else lambda machine: "bf16" in machine.able.precisions
+
+
+def _cheapest(answer: Answer, *, roomy: Workload | None = None) -> Choice | None:
+    """The smallest that fits: an accelerated one where there is any, for memory is what a CPU type has most of.
+
+    With ``roomy`` only those count whose own memory takes the weights of that workload, too.
+    """
     priced = [choice for choice in answer.fitting if choice.usd_per_hour is not None]
+    if roomy is not None:
+        priced = [choice for choice in priced if not _is_narrow(choice, roomy)]
     accelerated = [choice for choice in priced if choice.kind != "cpu"]
     return _cheapest_hours(accelerated or priced) if priced else None
 

@@ -47,6 +47,7 @@ class Machine:
         efa: whether it takes Elastic Fabric Adapters.
         video_encoder: whether AWS offers it for graphics or media work.
         usd_per_hour: as its user states it, for a type that is not in the catalog's price lists.
+        host_memory_mib: of the instance itself. None: not known.
         able: what software can do on it.
     """
 
@@ -63,6 +64,7 @@ class Machine:
     efa: bool
     video_encoder: bool
     usd_per_hour: float | None
+    host_memory_mib: int | None
     able: Abilities
 
     @property
@@ -117,6 +119,7 @@ def _machine(facts: AcceleratedType | CpuType) -> Machine:
             efa=False,
             video_encoder=False,
             usd_per_hour=facts.usd_per_hour,
+            host_memory_mib=facts.memory_mib,
             able=abilities("cpu"),
         )
     return Machine(
@@ -133,6 +136,7 @@ def _machine(facts: AcceleratedType | CpuType) -> Machine:
         efa=bool(facts.efa_interfaces),
         video_encoder=bool(facts.video_encoder),
         usd_per_hour=facts.usd_per_hour,
+        host_memory_mib=facts.memory_mib,
         able=abilities(facts.model),
     )
 

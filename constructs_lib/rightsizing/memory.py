@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from constructs_lib.rightsizing.models import Model, ModelShape
+from constructs_lib.rightsizing.models import Model, ModelShape, typical_model
 from constructs_lib.rightsizing.workload import Workload
 
 MIB = 2**20
@@ -186,8 +186,11 @@ def replica_memory(workload: Workload, devices: int, *, sequences: int | None = 
 
 
 def _serving(workload: Workload, facts: Model, devices: int, stages: int, sequences: int) -> Memory:
-    shape = facts.shape
-    embedding = shape.embedding_parameters if shape is not None and facts.kind == "decoder" else 0
+    stated, shape = facts.shape, facts.shape
+    if shape is None and facts.kind == "decoder":
+        # A share of the weights for each request would let a larger machine look as if it held fewer of them.
+        shape = typical_model(facts.parameters).shape
+    embedding = stated.embedding_parameters if stated is not None and facts.kind == "decoder" else 0
     weights = weight_bytes(facts.parameters, workload.weights_precision, embedding_parameters=embedding) / stages
     if shape is None:
         # They are computed in 16 bits or more, however few the weights have.

@@ -14,6 +14,7 @@ from constructs_lib.validation import complaint, instance_of, integer, number, o
 _MOST = 10**9  # of anything in a shape: beyond all models, and within what can be calculated with
 _LARGEST_MODEL = 1e15
 _COPY_IT = "copy it from the model's config.json"
+_TYPICAL = ("llama-3.2-1b", "llama-3.2-3b", "llama-3.1-8b", "llama-3.1-70b", "llama-3.1-405b")
 MODEL_KINDS = ("decoder", "encoder", "vision", "diffusion")
 
 
@@ -129,6 +130,16 @@ class Model:
 def known_models() -> Mapping[str, Model]:
     """The published models that a workload can name, by name."""
     return MappingProxyType({row["name"]: _from_row(row) for row in tables.read("models.csv")})
+
+
+def typical_model(parameters: float) -> Model:
+    """A published model whose shape stands in for one of that many parameters that nobody stated.
+
+    It is the smallest of the Llama 3 family that is not smaller. They keep keys and values of few heads, as models of
+    today do, and the larger one of them keeps more in any case.
+    """
+    family = sorted((known_models()[name] for name in _TYPICAL), key=lambda each: each.parameters)
+    return next((each for each in family if each.parameters >= parameters), family[-1])
 
 
 def model_named(where: str, parameter: str, name: str) -> Model:

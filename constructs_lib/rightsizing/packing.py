@@ -190,7 +190,7 @@ def pack(
     Raises:
         ArgumentError: a value is of the wrong type or out of range, or two models have one name.
         DoesNotFitError: a model fits on no accelerator of the type.
-        MissingExtraError: ``ortools`` is not installed (``pip install 'cdk-accelerated-fleet[packing]'``).
+        MissingExtraError: ``ortools`` is not installed (``pip install ortools``).
         UnknownInstanceTypeError: the catalog has no facts about the type.
         UnsupportedInstanceTypeError: the type has no accelerator, or one that programs cannot share.
     """

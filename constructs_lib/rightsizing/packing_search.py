@@ -35,7 +35,8 @@ def solver() -> ModuleType:
         from ortools.sat.python import cp_model
     except ImportError as error:
         raise MissingExtraError(
-            "pack: ortools must be installed, and is not; pip install 'cdk-accelerated-fleet[packing]'"
+            "pack: ortools must be installed, and is not; pip install ortools, "
+            "or pip install '.[packing]' in a checkout of the library"
         ) from error
     return cp_model
 

@@ -13,15 +13,16 @@ CONFIDENCES = ("high", "medium", "low")
 
 @dataclass(frozen=True, kw_only=True)
 class Figure:
-    """The throughput of one instance, and where it comes from.
+    """A throughput, and where it comes from.
 
     Attributes:
-        value: of the instance, in ``unit``.
+        value: of one instance, or of ``instances`` together, in ``unit``.
         unit: as the workload counts.
         source: whom it is attributed to.
         date: month of the measurement.
         conditions: what was measured, in words.
         replicas: whose figures are added up. Default: 1, the instance as it was measured.
+        instances: that it is of, together: work on fewer of them is not known from it. Default: 1.
         concurrency: requests at the same time on the instance. None: not known.
         first_token_ms: median time to the first token, as measured. None: not known.
         per_token_ms: median time between two tokens, as measured. None: not known.
@@ -34,6 +35,7 @@ class Figure:
     date: str
     conditions: str
     replicas: int = 1
+    instances: int = 1
     concurrency: float | None = None
     first_token_ms: float | None = None
     per_token_ms: float | None = None
@@ -62,7 +64,7 @@ class Choice:
         memory_there_mib: on each accelerator.
         throughput: measured, of one instance; of all that one replica is spread over, where that is several. None:
             nobody measured it.
-        instances: for the workload's rate; None without a rate or without a figure.
+        instances: for the workload's rate; None without a rate or without a figure for it.
         region: that the price is of.
         usd_per_hour: list price of one instance, On-Demand, Linux. None: not known.
         price_date: of the price list. None: no price.
@@ -76,6 +78,7 @@ class Choice:
             the same size, requests of unknown length or more than four times as long or short, or one request at a
             time where the rate takes several). None: no figure.
         why_unranked: why it is not among the ranked ones. None: it is.
+        host_memory_mib: of the instance itself, MiB. Default: not known.
     """
 
     instance_type: str
@@ -102,6 +105,7 @@ class Choice:
     watts_per_unit: float | None
     confidence: str | None
     why_unranked: str | None = None
+    host_memory_mib: int | None = None
 
     @property
     def family(self) -> str:
@@ -122,9 +126,10 @@ class Hint:
 
     Attributes:
         kind: for programs: ``cpu-is-enough``, ``fraction-is-enough``, ``neuron-is-cheaper``, ``neuron-is-measured``,
-            ``quantise`` (is cheaper), ``quantise-to-fit`` (on a smaller type), ``adapters``, ``tensor-parallel``,
-            ``batching``, ``one-at-a-time`` (nobody measured more), ``several-instances``, ``previous-generation``,
-            ``software-has-ended``, ``not-measured`` or ``nothing-fits``.
+            ``quantise`` (is cheaper), ``quantise-is-measured``, ``quantise-to-fit`` (on a smaller type),
+            ``half-precision``, ``adapters``, ``tensor-parallel``, ``batching``, ``one-at-a-time`` (nobody measured
+            more), ``several-instances``, ``typical-shape``, ``host-memory``, ``previous-generation``,
+            ``software-has-ended``, ``no-price``, ``not-measured`` or ``nothing-fits``.
         text: for people.
         instance_type: that it is about. None: about none in particular.
         usd_per_unit: of that type, as in ``Choice``. None: not known.
@@ -157,8 +162,9 @@ class Recommendation:
         workload: that was asked about.
         region: that prices and offerings are of.
         choices: that fit, are measured and keep the goals, by USD per unit of work.
-        unmeasured: that fit, but cannot be ranked: nobody measured them, or their price is not known. By price of an
-            hour, which says nothing about how much they do in it.
+        unmeasured: that fit, but cannot be ranked: nobody measured them, or with one request at a time only, or their
+            price is not known. Accelerated ones first, by price of an hour, which says nothing about how much they do
+            in it.
         hints: what would be better, or is worth knowing.
         refused: what will not do, and why.
     """

@@ -87,7 +87,8 @@ class Workload:
         use: one of the factories' names.
         model: name of a published model, see :func:`~constructs_lib.rightsizing.known_models`.
         parameters: of any other model, for example ``8.03e9``.
-        shape: of that model, from its ``config.json``. Default: not known.
+        shape: of that model, from its ``config.json``. Default: not known; a KV cache is reckoned like that of the
+            smallest Llama 3 that has as many parameters.
         model_kind: of that model: ``decoder`` (writes text token by token), ``encoder``, ``vision`` or ``diffusion``.
             Default: ``decoder``.
         memory_mib: accelerator memory that one replica (model server, job, session, stream) needs or was measured to
@@ -120,7 +121,8 @@ class Workload:
         optimizer: ``adamw``, ``adamw8bit`` or ``sgd`` (with momentum). Default: ``adamw``.
         zero_stage: what is divided among the accelerators: 0 nothing, 1 optimiser states, 2 gradients too, 3 the
             weights too. Default: 3.
-        tensor_parallel: accelerators of one instance that share each layer, with sequence parallelism. Default: 1.
+        tensor_parallel: accelerators of one instance that share each layer, with sequence parallelism. It does not count
+            their cores, as the software of Neuron does. Default: 1.
         micro_batch: sequences on one such group at a time. Default: 1.
         recompute: of activations: ``none``, ``selective`` (attention, which is what FlashAttention does) or ``full``.
             Default: ``selective``.

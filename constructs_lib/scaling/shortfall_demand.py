@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from aws_cdk import Duration, Stack, Token
 from aws_cdk import aws_autoscaling as autoscaling
@@ -137,8 +137,9 @@ class ShortfallDemand(Demand):
 
     @property
     def _group(self) -> autoscaling.IAutoScalingGroup:
-        group: autoscaling.IAutoScalingGroup = getattr(self.fleet, "auto_scaling_group", self.fleet)
-        return group
+        # What is no fleet is a group, or is refused as none.
+        group: Any = getattr(self.fleet, "auto_scaling_group", self.fleet)
+        return cast(autoscaling.IAutoScalingGroup, group)
 
 
 def _resource(group: autoscaling.IAutoScalingGroup) -> autoscaling.CfnAutoScalingGroup | None:
@@ -156,13 +157,15 @@ def _warm_up_seconds(group: autoscaling.IAutoScalingGroup) -> int:
 
 def _check_metrics(group: autoscaling.IAutoScalingGroup) -> None:
     resource = _resource(group)
-    if resource is None or Token.is_unresolved(resource.metrics_collection):
+    if resource is None:
+        return
+    # A group of the CDK's own writes it only when asked.
+    collections = Stack.of(group).resolve(resource.metrics_collection) or []
+    if not isinstance(collections, list):
         return
     collected: set[str] = set()
-    for each in resource.metrics_collection or ():
-        if not isinstance(each, autoscaling.CfnAutoScalingGroup.MetricsCollectionProperty):
-            return
-        collected |= _READ if each.metrics is None else set(each.metrics)
+    for each in collections:
+        collected |= set(each.get("metrics") or _READ)
     if not collected >= _READ:
         rule = f"collect its own metrics {' and '.join(sorted(_READ))}"
         cure = "make the group with group_metrics=[GroupMetrics.all()]: nobody else says for how long it has been short"

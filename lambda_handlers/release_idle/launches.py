@@ -309,7 +309,7 @@ def _failure(
         return _failed(launch, classify_failure(launch.message), launch.message or f"the launch was {launch.status}")
     if end is not None and _was_taken_out_early(launch, end, policy):
         return _failed(launch, FailureCause.NEVER_READY, end.cause)
-    if launch.kind is ActivityKind.LAUNCH and launch.instance_id in never_known:
+    if launch.instance_id in never_known:
         return _failed(launch, FailureCause.NEVER_READY, f"{launch.instance_id} has never reported")
     return None
 

@@ -104,9 +104,7 @@ class Surveyor:
         if self.settings.stands_in_for is None:
             return 0
         try:
-            return missing_capacity(
-                read_group(self.clients.autoscaling, self.settings.stands_in_for, self.patience)
-            )
+            return missing_capacity(read_group(self.clients.autoscaling, self.settings.stands_in_for, self.patience))
         except (*AWS_ERRORS, OutOfTime, UnreadableGroup) as error:
             self._failed(_GROUP_SOURCE, str(error))
             return None

@@ -111,7 +111,9 @@ def read_group_metrics(
     for metric, each in zip(metrics, gathered.values(), strict=True):
         # After the last page anything but Complete means that points may be missing, and which ones nobody knows.
         if each.status != "Complete":
-            raise UnreadableMetrics(f"GetMetricData: {metric.name} of {metric.group_name}: {each.status or 'no answer'}")
+            raise UnreadableMetrics(
+                f"GetMetricData: {metric.name} of {metric.group_name}: {each.status or 'no answer'}"
+            )
     return [each.points for each in gathered.values()]
 
 
@@ -133,13 +135,13 @@ def _pages(
 
 
 def _gather(gathered: _Gathered, result: MetricResult) -> None:
-    stamps, values = result.get("Timestamps", []), result.get("Values", [])
+    stamps = result.get("Timestamps", [])
+    values: Sequence[object] = result.get("Values", [])
     gathered.status = result.get("StatusCode")
     if len(stamps) != len(values):
         raise UnreadableMetrics("GetMetricData returned more or fewer values than timestamps")
     for at, value in zip(stamps, values, strict=True):
-        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        if not is_number or not math.isfinite(value) or value < 0:
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value) or value < 0:
             raise UnreadableMetrics(f"GetMetricData returned {value!r} for a number of instances")
         gathered.points[at] = float(value)
 

@@ -33,9 +33,7 @@ def load_settings() -> Settings:
 @cache
 def make_clients() -> Clients:
     """Return the AWS clients, made once per cold start."""
-    return Clients(
-        autoscaling=make_client("autoscaling"), cloudwatch=make_client("cloudwatch"), sqs=make_client("sqs")
-    )
+    return Clients(autoscaling=make_client("autoscaling"), cloudwatch=make_client("cloudwatch"), sqs=make_client("sqs"))
 
 
 def handler(event: object, context: InvocationContext) -> dict[str, Json]:

@@ -135,7 +135,7 @@ def test_without_boto3_the_message_says_what_to_install(accel_fleet: Command, mo
     ran = accel_fleet("catalog refresh --output tables")
 
     assert is_one_teaching_line(ran)
-    assert "pip install 'cdk-accelerated-fleet[cli]'" in ran.err
+    assert "pip install boto3 rich, or pip install '.[cli]' in a checkout" in ran.err
 
 
 def test_tables_of_a_refresh_are_read_where_they_are_named(tmp_path: Path) -> None:

@@ -7,11 +7,12 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
 import pytest
 
-from tests.cli.running import Command, is_one_teaching_line, widest
+from tests.cli.running import Command, Ran, is_one_teaching_line, widest
 from tests.packaging.building import CHECKOUT
 
 RECOMMEND = ["recommend", "inference", "--model", "llama-3.1-8b", "--rate", "2000"]
@@ -82,6 +83,68 @@ def test_a_reader_that_has_gone_ends_it_quietly() -> None:
     _, said = process.communicate()
 
     assert (process.returncode, said) == (141, "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is always full")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("arguments", [["catalog", "list"], ["catalog", "list", "--json"], ["--help"], ["--version"]])
+def test_an_output_that_cannot_be_written_is_one_line(arguments: list[str], unbuffered: str) -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            in_a_process(arguments),
+            cwd=CHECKOUT,
+            env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    assert done.returncode == 74
+    assert done.stderr.splitlines() == ["accel-fleet: the output cannot be written (No space left on device)"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "closed", "status"),
+    [("catalog list", ">&-", 74), ("catalog show x", "2>&-", 2), ("catalog lst", "2>&-", 2), ("pack", "2>&-", 2)],
+)
+def test_outputs_that_are_closed_are_no_traceback(arguments: str, closed: str, status: int) -> None:
+    line = f"exec {sys.executable} -m constructs_lib.cli {arguments} {closed}"
+    done = subprocess.run(["sh", "-c", line], cwd=CHECKOUT, capture_output=True, text=True)
+
+    assert done.returncode == status
+    assert "Traceback" not in done.stderr
+    assert len(done.stderr.splitlines()) == (1 if status == 74 else 0)
+
+
+def test_what_fits_into_no_encoding_is_written_all_the_same(tmp_path: Path) -> None:
+    models = tmp_path / "models.csv"
+    models.write_text("name,memory_mib\n\u00e9\u4e00,1\n", encoding="utf-8")
+    done = subprocess.run(
+        in_a_process(["pack", str(models), "--type", "g6.xlarge"]),
+        cwd=CHECKOUT,
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        text=True,
+    )
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "\\xe9\\u4e00" in done.stdout
+
+
+def test_the_version_is_that_of_the_distribution(accel_fleet: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def version(name: str) -> str:
+        asked.append(name)
+        if len(asked) > 1:
+            raise PackageNotFoundError(name)
+        return "1.2.3"
+
+    monkeypatch.setattr("importlib.metadata.version", version)
+
+    assert accel_fleet("--version") == Ran(0, "accel-fleet 1.2.3\n", "")
+    assert accel_fleet("--version") == Ran(0, "accel-fleet of a checkout that is not installed\n", "")
+    assert f'name = "{asked[0]}"\n' in (CHECKOUT / "pyproject.toml").read_text(encoding="utf-8")
 
 
 def test_an_interruption_ends_it_without_a_traceback(accel_fleet: Command, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -142,4 +142,4 @@ def test_without_the_solver_the_message_says_what_to_install(
     ran = accel_fleet(f"pack {file} --type g6.xlarge")
 
     assert is_one_teaching_line(ran)
-    assert "pip install 'cdk-accelerated-fleet[packing]'" in ran.err
+    assert "pip install ortools, or pip install '.[packing]' in a checkout" in ran.err

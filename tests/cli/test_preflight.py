@@ -12,6 +12,7 @@ from moto import mock_aws
 
 from constructs_lib.preflight import Finding, Report, policy_document
 from tests.cli.running import Command, is_one_teaching_line, widest
+from tests.preflight.fake_account import FakeAccount, refusal
 
 OK = Finding(severity="ok", resource="Group", asked="quota", message="enough")
 BAD = Finding(
@@ -171,6 +172,32 @@ def test_without_a_region_it_is_one_line(accel_fleet: Command, template: Path) -
 
     assert is_one_teaching_line(ran)
     assert "--region" in ran.err
+
+
+def test_without_credentials_it_is_one_line_that_says_how_to_get_some(accel_fleet: Command, template: Path) -> None:
+    ran = accel_fleet(f"preflight --template {template} --region eu-west-1")
+
+    assert is_one_teaching_line(ran)
+    assert "Unable to locate credentials" in ran.err
+    assert "'aws configure' or 'aws sso login'" in ran.err
+    assert "--profile NAME" in ran.err
+    assert "boto3" not in ran.err
+
+
+@pytest.mark.parametrize("code", ["ExpiredToken", "ExpiredTokenException", "InvalidClientTokenId"])
+def test_credentials_that_have_expired_are_one_line_too(
+    accel_fleet: Command, template: Path, monkeypatch: pytest.MonkeyPatch, code: str
+) -> None:
+    def session(*_: object) -> FakeAccount:
+        expired = refusal(code, "The security token included in the request is expired")
+        return FakeAccount(refused={"get_caller_identity": expired})
+
+    monkeypatch.setattr("constructs_lib.cli.session.session_for", session)
+
+    ran = accel_fleet(f"preflight --template {template} --json")
+
+    assert is_one_teaching_line(ran)
+    assert f"{code}: The security token included in the request is expired" in ran.err
 
 
 @mock_aws

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import re
 
 import pytest
 
-from constructs_lib.cli.recommend import OPTIONS, SHAPE, USES
+from constructs_lib.cli.recommend import _WORK, OPTIONS, SHAPE, USES
+from constructs_lib.rightsizing import UNITS_OF, ModelShape, Workload, recommend, replica_memory
 from constructs_lib.rightsizing import USES as WORKLOAD_USES
-from constructs_lib.rightsizing import ModelShape, Workload, recommend
 from tests.cli.running import Command
 
 
@@ -82,6 +83,114 @@ def test_people_see_choices_with_the_source_of_each_figure(accel_fleet: Command)
     assert "more choices: --all" in ran.out
     assert "Fits, but is not ranked" in ran.out
     assert "Worth knowing:" in ran.out
+
+
+def test_people_see_the_memory_that_a_replica_takes_and_what_is_there(accel_fleet: Command) -> None:
+    question = (
+        "recommend inference --model llama-3.1-8b --rate 2000 --type g6e.xlarge --type g5.12xlarge --type g5g.metal"
+    )
+    lines = accel_fleet(question).out.splitlines()
+
+    memory = replica_memory(Workload.inference(model="llama-3.1-8b"), 1)
+    assert memory is not None
+    assert f"Memory: one replica takes {memory.total / 1024:.1f} GiB on one accelerator" in " ".join(lines)
+    answer = recommend(
+        Workload.inference(model="llama-3.1-8b", rate=2000), instance_types=["g6e.xlarge", "g5.12xlarge", "g5g.metal"]
+    )
+    assert answer.choices
+    for choice in answer.choices:
+        assert choice.memory_needed_mib is not None
+        expected = [
+            choice.instance_type,
+            *f"{choice.accelerators_per_replica} x {choice.accelerator}".split(),
+            f"{choice.memory_needed_mib / 1024:.1f}",
+            f"{choice.memory_there_mib / 1024:.1f}",
+            str(choice.replicas_per_instance),
+        ]
+        assert expected in [line.split() for line in lines]
+
+
+def test_where_nothing_was_measured_memory_and_price_of_each_type_are_there(accel_fleet: Command) -> None:
+    lines = [line.split() for line in accel_fleet("recommend inference --model llama-3.3-70b").out.splitlines()]
+
+    fits = {each.instance_type: each for each in recommend(Workload.inference(model="llama-3.3-70b")).unmeasured}
+    (head,) = [line for line in lines if line[:1] == ["type"]]
+    assert " ".join(head) == "type one replica on needs GiB of GiB replicas USD/h"
+    shown = [line for line in lines if line and line[0] in fits]
+    assert len(shown) == 12
+    for line in shown:
+        choice = fits[line[0]]
+        assert choice.memory_needed_mib is not None
+        assert f"{choice.memory_needed_mib / 1024:.1f}" in line
+        assert f"{choice.memory_there_mib / 1024:.1f}" in line
+
+
+def test_types_with_accelerators_come_before_those_without(accel_fleet: Command) -> None:
+    lines = accel_fleet("recommend inference --model llama-3.3-70b --all").out.splitlines()
+
+    fits = {each.instance_type: each.kind for each in recommend(Workload.inference(model="llama-3.3-70b")).unmeasured}
+    kinds = [fits[line.split()[0]] for line in lines if line and line.split()[0] in fits]
+    assert "cpu" in kinds
+    assert kinds == sorted(kinds, key=lambda kind: kind == "cpu")
+
+
+@pytest.mark.parametrize("arguments", ["inference --model llama-3.3-70b", "hpc --memory-mib 90000000"])
+def test_types_that_are_too_small_are_refused_first_and_retired_ones_last(accel_fleet: Command, arguments: str) -> None:
+    told = accel_fleet(f"recommend {arguments} --all").out.partition("Will not do:\n")[2]
+    reasons = [line for line in told.splitlines() if line.startswith("- ")]
+
+    assert reasons[0].startswith("- its memory does not hold one replica")
+    plain = [line.startswith(("- AWS has retired it", "- its accelerators (")) for line in reasons]
+    assert any(plain)
+    assert plain == sorted(plain)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "head", "words"),
+    [
+        ("inference --model llama-3.1-8b", "J/token", "for a million tokens. J/token: joules for a token"),
+        ("inference --model bert-large", "J/request", "for a million requests. J/request: joules for a request"),
+        ("transcoding --rate 9", "W/stream", "for an hour of a stream. W/stream: watts for a stream"),
+    ],
+)
+def test_money_and_energy_have_their_units(accel_fleet: Command, arguments: str, head: str, words: str) -> None:
+    out = accel_fleet(f"recommend {arguments}").out
+
+    (heads,) = [line.split() for line in out.splitlines() if line.lstrip().startswith("type  ") and "trust" in line]
+    assert head in heads
+    assert words in " ".join(out.split())
+
+
+def test_every_unit_of_work_is_spoken_of() -> None:
+    assert set(_WORK) == {unit for units in UNITS_OF.values() for unit in units}
+
+
+def test_one_thing_is_not_spoken_of_as_several(accel_fleet: Command) -> None:
+    out = accel_fleet("recommend inference --model llama-3.3-70b --type g7e.12xlarge").out
+
+    assert "not ranked (1 type):" in out
+
+
+@pytest.mark.parametrize("most", range(1, 12))
+def test_what_is_left_out_is_counted_in_words_that_fit(
+    accel_fleet: Command, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    monkeypatch.setattr("constructs_lib.cli.recommend._MOST_REFUSALS", most)
+    monkeypatch.setattr("constructs_lib.cli.recommend._MOST_CHOICES", most)
+    out = accel_fleet("recommend transcoding --rate 9").out + accel_fleet("recommend hpc --memory-mib 9000000").out
+
+    left = re.findall(r"(\d+) more (\w+)", out)
+    assert left
+    assert all((number == "1") == (not word.endswith("s")) for number, word in left)
+
+
+def test_hints_speak_of_options(accel_fleet: Command) -> None:
+    workload = Workload.training(model="llama-3.3-70b", method="lora")
+    assert any("tensor_parallel=" in hint.text for hint in recommend(workload).hints)
+
+    out = accel_fleet("recommend training --model llama-3.3-70b --method lora").out
+    assert "tensor_parallel" not in out
+    assert "--tensor-parallel " in out
 
 
 def test_only_named_types_are_chosen_among(accel_fleet: Command) -> None:

@@ -277,7 +277,22 @@ DEMAND = [
     Row("QueueDemand", "messages_per_instance", RANGE, 0, "be a whole number at least 1"),
     Row("QueueDemand", "messages_per_instance", RANGE, 2_000_000, "be a whole number at least 1 and at most 1000000"),
     Row("QueueDemand", "messages_per_instance", RANGE, TOKEN, "be a whole number at least 1", got="a token"),
-]
+    Row("ShortfallDemand", "fleet", TYPE, "spot", "be an AcceleratedFleet or an Auto Scaling group"),
+    Row("ShortfallDemand", "fleet", TYPE, None, "be an AcceleratedFleet or an Auto Scaling group"),
+    Row("ShortfallDemand", "after", TYPE, 15, "be of type Duration"),
+    *(
+        Row("ShortfallDemand", "after", RANGE, value, "be whole minutes from 5 to 360", got=got)
+        for value, got in [
+            (Duration.minutes(4), "'4 minutes'"),
+            (Duration.seconds(330), "'5 minutes 30 seconds'"),
+            (Duration.millis(900_001), "'15 minutes 1 milli'"),
+            (Duration.minutes(361), "'6 hours 1 minute'"),
+        ]
+    ),
+    Row("ShortfallDemand", "after", RANGE, Duration.seconds(TOKEN), "be known at synth", got="'a token'"),
+    Row("ShortfallDemand", "after", TOGETHER, Duration.minutes(9), "not be shorter than the other fleet's warm-up",
+        got="'9 minutes'"),
+]  # fmt: skip
 
 PURCHASE = [
     *(
@@ -384,7 +399,7 @@ WARM_POOL = [
     Row("WarmPool.size_for", "starts_per_hour", TYPE, "6", "be a number"),
     Row("WarmPool.size_for", "starts_per_hour", RANGE, 0, "be a number"),
     Row("WarmPool.size_for", "cold_start", TYPE, 8, "be of type Duration"),
-    Row("WarmPool.size_for", "cold_start", RANGE, Duration.hours(3), "be a number", got="3.0"),
+    Row("WarmPool.size_for", "cold_start", RANGE, Duration.hours(3), "be above 0 and at most 2 hours", got="'3 hours'"),
     Row("WarmPool.size_for", "cold_start", RANGE, Duration.seconds(TOKEN), "be known at synth", got="'a token'"),
     Row("WarmPool.size_for", "covered", TYPE, "all", "be a number"),
     Row("WarmPool.size_for", "covered", RANGE, 1, "be a number"),

@@ -1,4 +1,4 @@
-"""What a fleet is given may stand in another stack, Region or app: taken if it deploys, else refused in our own words."""
+"""What a fleet is given may stand in another stack or Region: taken if it deploys, else refused in our own words."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_fleet_group_and_file_system_may_stand_in_three_stacks(vpc_in: str, grou
     # What stands where would need each other whatever the rules are.
     data = stacks["Fleets"] if vpc_in == "Fleets" else stacks["Data"]
     home = None if group_in is None else stacks["Fleets"] if vpc_in == "Fleets" else stacks[group_in]
-    given = {} if home is None else {"security_group": ec2.SecurityGroup(home, "Shared", vpc=vpc)}
+    given: dict[str, Any] = {} if home is None else {"security_group": ec2.SecurityGroup(home, "Shared", vpc=vpc)}
     files = FleetStorage(lustre=[LustreMount(file_system=a_file_system(data, vpc), path="/fsx")])
     fleet(stacks["Fleets"], vpc=vpc, storage=files, **given)
     made = json.dumps(list(templates(app).values()))
@@ -181,9 +181,7 @@ def test_regions_that_only_a_deploy_settles_are_not_compared() -> None:
 def test_an_image_that_is_not_named_for_the_region_is_refused_in_our_own_words() -> None:
     image = FleetImage.from_machine_image(ec2.MachineImage.generic_linux({"us-east-1": "ami-0123456789abcdef0"}))
     scope = Stack(App(), "Test", env=ELSEWHERE)
-    with pytest.raises(
-        ArgumentError, match="Test/Fleet: image must be one for the stack's account and Region"
-    ) as raised:
+    with pytest.raises(ArgumentError, match="image must be one for the stack's account and Region") as raised:
         fleet(scope, image=image)
     assert "eu-west-1" in str(raised.value)
 

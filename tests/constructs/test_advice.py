@@ -34,8 +34,8 @@ SINGLE_SPOT_POOL = (
 )
 ISOLATED = (
     "subnets without a route to the internet need VPC endpoints, else the agent is silent and no instance is ever "
-    "released: monitoring, ec2, ssm, ssmmessages, autoscaling, s3 (gateway), and those of the services that the "
-    "workload calls, sqs among them. FleetEndpoints(...) makes them; or choose other subnets with vpc_subnets. "
+    "released: monitoring, ec2, ssm, ssmmessages, autoscaling, s3 (gateway), and those of the other services that the "
+    "workload calls. FleetEndpoints(...) makes them; or choose other subnets with vpc_subnets. "
     "Acknowledge this warning if they are there "
     "[ack: @cdk-accelerated-fleet/fleet:IsolatedSubnets]"
 )

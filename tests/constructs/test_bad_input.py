@@ -42,6 +42,7 @@ from constructs_lib import (
     OperatingSystem,
     Purchase,
     QueueDemand,
+    ShortfallDemand,
     Telemetry,
     UnknownInstanceTypeError,
     UnsupportedInstanceTypeError,
@@ -86,6 +87,10 @@ def make_release(**arguments: Any) -> object:
 
 def make_demand(**arguments: Any) -> object:
     return QueueDemand(**{"queue": queue(stack()), **arguments})
+
+
+def make_shortfall_demand(**arguments: Any) -> object:
+    return ShortfallDemand(**{"fleet": fleet(stack()), **arguments})
 
 
 def make_lustre_mount(**arguments: Any) -> object:
@@ -163,6 +168,7 @@ OWNERS: Mapping[str, tuple[Callable[..., object], Callable[..., object], str]] =
         "WakeUp",
     ),
     "QueueDemand": (QueueDemand, make_demand, "QueueDemand"),
+    "ShortfallDemand": (ShortfallDemand, make_shortfall_demand, "ShortfallDemand"),
     "Purchase.on_demand": (Purchase.on_demand, Purchase.on_demand, r"Purchase\.on_demand"),
     "Purchase.spot": (Purchase.spot, Purchase.spot, r"Purchase(\.spot)?"),
     "Purchase.mixed": (
@@ -241,6 +247,7 @@ WITHOUT_RANGE = {
     ("IdleRelease", "demand"): "checked when it is made",
     ("IdleRelease", "idle"): "checked when it is made",
     ("QueueDemand", "queue"): "any queue",
+    ("ShortfallDemand", "fleet"): "any group that tells of itself; test_shortfall_demand.py has one that does not",
     ("FleetImage.deep_learning_base", "system"): "an enumeration",
     ("FleetImage.from_machine_image", "image"): "any image",
     **{("Telemetry", flag): "yes or no" for flag in FLAGS},

@@ -19,7 +19,7 @@ from constructs_lib.fleet.endpoints import NEEDED, FleetEndpoints
 from constructs_lib.fleet.network import FleetNetwork
 from tests.constructs.reading import only, resources, text
 from tests.constructs.test_cfn_lint import LINT
-from tests.support.stacks import ROOT, fleet, project_context, stack, vpc
+from tests.support.stacks import ROOT, fleet, project_context, queue_demand, stack, vpc
 
 SERVICE = ec2.InterfaceVpcEndpointAwsService
 
@@ -69,6 +69,10 @@ def gateways(made: Mapping[str, Any]) -> list[dict[str, Any]]:
 def ours(made: Stack, path: str = "/Test/Fleet") -> list[str]:
     found = Annotations.from_stack(made).find_warning(path, Match.any_value())
     return [str(each.entry.data) for each in found]
+
+
+def isolated(made: Stack) -> list[str]:
+    return [each for each in ours(made) if "fleet:IsolatedSubnets" in each]
 
 
 # --- what is made ---------------------------------------------------------------------------------
@@ -206,7 +210,36 @@ def test_case_21_what_is_missing_is_named() -> None:
     fleet(test_stack, vpc=network, min_capacity=1, telemetry=Telemetry(logs=FleetLogs()))
     FleetEndpoints(test_stack, "Endpoints", vpc=network)
     (warning,) = ours(test_stack)
-    assert "need VPC endpoints, else the agent is silent and no instance is ever released: logs, and those" in warning
+    assert "need VPC endpoints, else no log file arrives: logs, and those of the other services" in warning
+
+
+@pytest.mark.parametrize("options", [{}, {"services": [SERVICE.SQS]}, {"existing": ["sqs"]}])
+def test_case_21_the_queue_of_the_fleets_own_demand_is_among_what_it_calls(options: dict[str, Any]) -> None:
+    test_stack = stack()
+    network = imported(test_stack, vpc_cidr_block="10.0.0.0/16")
+    fleet(test_stack, vpc=network, demand=queue_demand(test_stack))
+    endpoints = FleetEndpoints(test_stack, "Endpoints", vpc=network, **options)
+    if options:
+        assert isolated(test_stack) == []
+        assert "sqs" in endpoints.services
+    else:
+        (warning,) = isolated(test_stack)
+        assert "need VPC endpoints, else no worker can read its queue: sqs, and those of " in warning
+
+
+def test_case_21_a_demand_that_is_no_queue_needs_no_endpoint_for_one() -> None:
+    test_stack = stack()
+    network = imported(test_stack, vpc_cidr_block="10.0.0.0/16")
+    fleet(test_stack, vpc=network, min_capacity=1)
+    FleetEndpoints(test_stack, "Endpoints", vpc=network)
+    assert ours(test_stack) == []
+
+
+def test_what_the_fleets_options_imply_may_be_there_already_and_is_not_made_again() -> None:
+    test_stack = stack()
+    endpoints = FleetEndpoints(test_stack, "Endpoints", vpc=isolated_vpc(test_stack), existing=["sqs", "logs"])
+    assert interface_endpoints(Template.from_stack(test_stack).to_json()).keys().isdisjoint({"sqs", "logs"})
+    assert endpoints.services == {*NEEDED, "sqs", "logs"}
 
 
 def test_case_21_endpoints_of_another_vpc_do_not_count() -> None:
@@ -276,8 +309,8 @@ def test_case_19_instances_without_a_public_address_reach_the_endpoints() -> Non
         ({"existing": "s3"}, "existing must be a list of str that is not empty, got 's3'; "),
         ({"existing": []}, "existing must be a list of str that is not empty, got []"),
         (
-            {"existing": ["sqs"]},
-            "existing must be one of autoscaling, ec2, monitoring, s3, ssm, ssmmessages, got",
+            {"existing": ["kms"]},
+            "existing must be one of autoscaling, ec2, logs, monitoring, s3, sqs, ssm, ssmmessages, got",
         ),
     ],
 )

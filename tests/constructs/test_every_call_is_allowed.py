@@ -19,10 +19,19 @@ from botocore import xform_name
 from botocore.loaders import Loader
 from constructs import Construct
 
-from constructs_lib import FleetSchedule, IdlePolicy, IdleRelease, IdleSignal, OrphanSweep, QueueDemand, StackExpiry
+from constructs_lib import (
+    FleetSchedule,
+    IdlePolicy,
+    IdleRelease,
+    IdleSignal,
+    OrphanSweep,
+    QueueDemand,
+    ShortfallDemand,
+    StackExpiry,
+)
 from tests.constructs.reading import as_list, plain, references, resources
 from tests.constructs.scenarios import SCENARIOS, queue, template
-from tests.support.stacks import ROOT, fleet, stack
+from tests.support.stacks import ROOT, fleet, stack, vpc
 
 HANDLERS = ROOT / "lambda_handlers"
 PACKAGES = sorted(each.parent.name for each in HANDLERS.glob("*/index.py"))
@@ -40,7 +49,7 @@ CALLED_ONLY: Mapping[str, Mapping[str, Callable[[Environment], bool]]] = {
             "MAX_FAILED_LAUNCHES" in given or "RETAINED_AFTER_SECONDS" in given
         ),
         "autoscaling:DescribeWarmPool": lambda given: "RETAINED_AFTER_SECONDS" in given,
-        "autoscaling:SetDesiredCapacity": lambda given: "QUEUE_URL" in given,
+        "autoscaling:SetDesiredCapacity": lambda given: "QUEUE_URL" in given or "SHORTFALL_OF_GROUP" in given,
         "autoscaling:SuspendProcesses": lambda given: (
             given["SCALE_IN_PROTECTION"] == "hold" or "MAX_FAILED_LAUNCHES" in given
         ),
@@ -65,6 +74,10 @@ CALLED_ONLY: Mapping[str, Mapping[str, Callable[[Environment], bool]]] = {
             lambda given: given["ACT"] == "true",
         ),
         "ec2:DeleteSnapshot": lambda given: given["ACT"] == "true" and "SNAPSHOT_AGE_SECONDS" in given,
+    },
+    "wake_on_demand": {
+        "cloudwatch:GetMetricData": lambda given: "SHORTFALL_OF_GROUP" in given,
+        "sqs:GetQueueAttributes": lambda given: "QUEUE_URL" in given,
     },
 }
 """Calls that a function makes with some settings only."""
@@ -161,6 +174,12 @@ def nothing_asked_for(scope: Construct) -> None:
     fleet(scope, idle=IdlePolicy(signals=[IdleSignal.ACCELERATOR], max_failed_launches=0), schedule=FleetSchedule())
 
 
+def another_fleet_stands_in(scope: Construct) -> None:
+    network = vpc(scope)
+    first = fleet(scope, "First", vpc=network, demand=QueueDemand(queue(scope)))
+    fleet(scope, "Second", vpc=network, demand=ShortfallDemand(first))
+
+
 def everything_about_the_end(scope: Construct, **sweep: Any) -> None:
     topic = sns.Topic(scope, "Alerts", master_key=kms.Key(scope, "Key"), enforce_ssl=True)
     made = fleet(scope, notifications=topic)
@@ -171,6 +190,7 @@ def everything_about_the_end(scope: Construct, **sweep: Any) -> None:
 MORE: Mapping[str, Callable[[Construct], None]] = {
     "everything on a group": everything_on_a_group,
     "nothing asked for": nothing_asked_for,
+    "ladder": another_fleet_stands_in,
     "dry run": everything_about_the_end,
     "acting": lambda scope: everything_about_the_end(scope, act=True),
     "snapshots, dry run": lambda scope: everything_about_the_end(scope, snapshots_older_than=Duration.days(30)),

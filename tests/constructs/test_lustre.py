@@ -259,6 +259,18 @@ def test_it_is_the_zone_that_counts_and_not_the_subnet(kind: ec2.SubnetType) -> 
         assert len(warned(made, LUSTRE_IN_ANOTHER_ZONE)) == warnings
 
 
+@pytest.mark.parametrize("how", ["of this app", "imported"])
+def test_a_fleet_in_several_zones_reads_across_wherever_the_file_system_stands(how: str) -> None:
+    made = stack()
+    vpc = network(made)
+    mount = LustreMount(file_system=file_system(made, vpc), path="/fsx")
+    if how == "imported":
+        mount = LustreMount(file_system=imported(made), mount_name="abcdefgh", path="/fsx")
+    fleet(made, vpc=vpc, storage=mounts(mount))
+    (said,) = warned(made, LUSTRE_IN_ANOTHER_ZONE)
+    assert "stands in one zone, and the fleet in 2: instances in the others read across zones" in str(said)
+
+
 def test_zones_that_only_a_deploy_settles_are_not_guessed() -> None:
     made = stack()
     zones = Fn.get_azs()

@@ -448,6 +448,11 @@ def test_values_that_the_standard_network_does_not_take() -> None:
 def test_case_72_none_is_as_if_left_out_and_equal_values_are_equal() -> None:
     assert FleetNetwork.efa(interfaces=None, placement=None) == FleetNetwork.efa()
     assert FleetNetwork.standard(placement=None) == FleetNetwork.standard()
+    assert FleetNetwork.standard(placement=Placement.none()) == FleetNetwork.standard()
+    assert repr(FleetNetwork.standard(placement=Placement.none())) == repr(FleetNetwork.standard())
+    assert FleetNetwork.standard(placement=Placement.spread()) != FleetNetwork.standard()
+    # Its default is a cluster where that can be.
+    assert FleetNetwork.efa(placement=Placement.none()) != FleetNetwork.efa()
     assert FleetNetwork.efa(interfaces=4) != FleetNetwork.efa()
     assert FleetNetwork.standard() != FleetNetwork.efa()
     assert hash(FleetNetwork.efa(interfaces=4)) == hash(FleetNetwork.efa(interfaces=4))

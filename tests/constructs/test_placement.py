@@ -10,7 +10,7 @@ from aws_cdk import Token
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk.assertions import Template
 
-from constructs_lib import FleetImage, Purchase
+from constructs_lib import FleetImage, Purchase, WarmPool
 from constructs_lib.errors import ArgumentError
 from constructs_lib.fleet.network import FleetNetwork
 from constructs_lib.fleet.placement import Placement
@@ -143,6 +143,23 @@ def test_spread_takes_seven_instances_in_each_zone(zones: int) -> None:
         r"Placement.partition\(7\)$",
     ):
         made(7 * zones + 1)
+
+
+def test_what_waits_in_a_warm_pool_takes_its_place_in_a_spread_group_too() -> None:
+    """So many wait at any time, beside those in service: the pool would launch in vain for ever."""
+
+    def make(max_capacity: int, pool: WarmPool) -> None:
+        test_stack = stack()
+        network = FleetNetwork.standard(placement=Placement.spread())
+        where = vpc(test_stack, zones=1)
+        fleet(test_stack, vpc=where, max_capacity=max_capacity, network=network, warm_pool=pool)
+
+    make(5, WarmPool(min_size=2))
+    make(7, WarmPool(max_prepared=4))
+    with pytest.raises(ArgumentError, match=r"max_capacity must be at most 5 beside the 2 that wait in the warm pool"):
+        make(6, WarmPool(min_size=2))
+    with pytest.raises(ArgumentError, match="max_capacity must be at most 5 beside"):
+        make(7, WarmPool(min_size=2, max_prepared=3))
 
 
 def test_efa_may_be_spread_or_partitioned_in_its_one_zone() -> None:

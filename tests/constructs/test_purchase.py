@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from aws_cdk import Token
+from aws_cdk import App, Environment, Stack, Token
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk.assertions import Annotations, Match
 
 from constructs_lib import ArgumentError, OnDemandAllocation, Purchase, SpotAllocation
 from tests.constructs.purchasing import (
@@ -18,7 +20,7 @@ from tests.constructs.purchasing import (
     launch_data,
     told,
 )
-from tests.support.stacks import fleet_template
+from tests.support.stacks import fleet, fleet_template
 
 TWO = ["g6.xlarge", "g5.xlarge"]
 
@@ -168,6 +170,32 @@ def test_what_costs_money_or_patience_is_told(arguments: dict[str, Any], expecte
 
 
 @pytest.mark.parametrize(
+    ("environment", "zones"),
+    [(None, "2 zones"), (Environment(account="111122223333", region="us-east-1"), "dummy1a, dummy1b")],
+    ids=["any region", "one region"],
+)
+def test_zones_are_named_where_they_have_names(environment: Environment | None, zones: str) -> None:
+    made = Stack(App(), "Test", env=environment)
+    fleet(
+        made,
+        vpc=ec2.Vpc(made, "Vpc", max_azs=2),
+        instance_types="p4d.24xlarge",
+        purchase=Purchase.reservation(reservation_id=RESERVATION),
+    )
+    found = Annotations.from_stack(made).find_warning("*", Match.string_like_regexp(".*ReservationInOneZone.*"))
+    (said,) = [str(each.entry.data) for each in found]
+    assert f"launches in the others of the fleet's {zones} may run On-Demand" in said
+    assert "Token" not in said
+
+
+def test_a_message_of_zones_that_only_a_deploy_names_has_no_token() -> None:
+    made = Stack(App(), "Test")
+    with pytest.raises(ArgumentError, match="vpc_subnets must select one subnet for a Capacity Block") as refused:
+        fleet(made, vpc=ec2.Vpc(made, "Vpc", max_azs=2), instance_types="p5.48xlarge", purchase=block())
+    assert "Token" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
     ("types", "purchase", "way"),
     [
         ("p6e-gb200.36xlarge", Purchase.spot(), "Spot"),
@@ -177,6 +205,21 @@ def test_what_costs_money_or_patience_is_told(arguments: dict[str, Any], expecte
 def test_types_that_aws_does_not_sell_so_are_refused(types: str | list[str], purchase: Purchase, way: str) -> None:
     with pytest.raises(ArgumentError, match=f"instance_types must be of types that AWS sells as {way}"):
         fleet_template(instance_types=types, purchase=purchase)
+
+
+@pytest.mark.parametrize("make", [Purchase.spot, Purchase.mixed], ids=["spot", "mixed"])
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"on_demand_base": -1}, "on_demand_base must be a whole number at least 0, got -1"),
+        ({"on_demand_base": 1, "on_demand_percent": 100}, "on_demand_percent must be below 100, got 100"),
+        ({"on_demand_base": 1, "allocation": "cheap"}, "allocation must be of type SpotAllocation, got 'cheap'"),
+        ({"on_demand_base": 1, "capacity_rebalance": 1}, "capacity_rebalance must be of type bool, got 1"),
+    ],
+)
+def test_both_ways_to_buy_spot_refuse_the_same(make: Any, arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        make(**arguments)
 
 
 def test_a_base_that_leaves_nothing_to_spot_is_refused() -> None:
@@ -197,6 +240,9 @@ def test_two_that_say_the_same_are_equal_and_others_are_not() -> None:
     assert Purchase.spot() == Purchase.spot(on_demand_base=0, allocation=SpotAllocation.PRICE_CAPACITY)
     assert Purchase.spot(on_demand_base=1) == Purchase.mixed(on_demand_base=1)
     assert Purchase.on_demand() == Purchase.on_demand()
+    # Types of a reservation have names, so that their order is what counts either way.
+    assert Purchase.reservation(allocation=OnDemandAllocation.RANKED, fall_back=True) == Purchase.reservation()
+    assert Purchase.reservation(allocation=OnDemandAllocation.LOWEST_PRICE) != Purchase.reservation()
     assert Purchase.on_demand() != Purchase.spot()
     assert block(end="2027-03-08T12:30:00+01:00") == block()
     assert block() != block(end="2027-03-09T11:30:00Z")

@@ -10,7 +10,7 @@ from aws_cdk import Duration, Size, Stack, Tags
 from aws_cdk.assertions import Template
 from cfnlint.schema.manager import PROVIDER_SCHEMA_MANAGER  # type: ignore[import-untyped]
 
-from constructs_lib import FleetImage, FleetStorage, IdlePolicy, Purchase
+from constructs_lib import FleetImage, FleetNetwork, FleetStorage, IdlePolicy, Placement, Purchase, WarmPool
 from tests.support.stacks import full_fleet, stack
 
 REGION = "us-east-1"
@@ -106,3 +106,35 @@ def test_case_57_scale_to_zero_is_reached_by_an_update_of_the_minimum_alone(befo
     assert "DesiredCapacity" not in properties
     properties["MinSize"] = "0"
     assert kept == after
+
+
+WIRED: dict[str, dict[str, Any]] = {
+    "EFA": {"instance_types": "p5.48xlarge", "network": FleetNetwork.efa()},
+    "a cluster": {"instance_types": "g6.8xlarge", "network": FleetNetwork.standard(placement=Placement.cluster())},
+    "a spread group": {"network": FleetNetwork.standard(placement=Placement.spread())},
+    "a warm pool": {"purchase": Purchase.on_demand(), "warm_pool": WarmPool(min_size=1)},
+    "a reservation": {"purchase": Purchase.reservation(reservation_id="cr-0123456789abcdef0")},
+}
+
+
+@pytest.mark.parametrize("name", WIRED)
+def test_case_02_a_tag_on_the_stack_replaces_nothing(name: str) -> None:
+    """Not the placement group either, whose tags CloudFormation cannot change in place."""
+    arguments = {"purchase": Purchase.on_demand(), "max_capacity": 7, **WIRED[name]}
+    after = synthesized(lambda made: Tags.of(made).add("team", "vision"), **arguments)
+    before = synthesized(**arguments)
+    assert after != before
+    assert replaced(before, after) == []
+
+
+def test_taking_a_warm_pool_or_efa_from_a_fleet_keeps_its_group_and_template() -> None:
+    plain = synthesized(purchase=Purchase.on_demand())
+    for arguments in (WIRED["a warm pool"], {"instance_types": "p5.48xlarge", "network": FleetNetwork.efa()}):
+        had = synthesized(**{"purchase": Purchase.on_demand(), **arguments})
+        gone = {had["Resources"][entry.split()[0]]["Type"] for entry in replaced(had, plain)}
+        assert gone <= {
+            "AWS::AutoScaling::WarmPool",
+            "AWS::EC2::PlacementGroup",
+            "AWS::EC2::SecurityGroupIngress",
+            "AWS::EC2::SecurityGroupEgress",
+        }

@@ -10,6 +10,7 @@ from aws_cdk import Duration, Size
 from aws_cdk import aws_ec2 as ec2
 
 from constructs_lib import AcceleratedType, ArgumentError, FleetStorage, PoolState, Purchase, WarmPool
+from constructs_lib.catalog import known_types
 from tests.constructs.purchasing import findings, group_of, launch_data, told
 from tests.constructs.reading import needs, only, resources, role_statements, text, user_data
 from tests.support.stacks import fleet, fleet_template, stack
@@ -188,6 +189,29 @@ def test_refused_where_it_would_not_work(arguments: dict[str, Any], message: str
     given = {"warm_pool": WarmPool(min_size=1)} if "purchase" in arguments else hibernates
     with pytest.raises(ArgumentError, match=message):
         fleet_template(**{**given, **arguments})
+
+
+@pytest.mark.parametrize(
+    ("pool", "shown"),
+    [
+        (WarmPool(min_size=1), "WarmPool(min_size=1)"),
+        (WarmPool(max_prepared=3), "WarmPool(max_prepared=3)"),
+        (
+            WarmPool(min_size=1, max_prepared=2, state=PoolState.RUNNING, prepare_within=Duration.minutes(45)),
+            "WarmPool(min_size=1, max_prepared=2, state=PoolState.RUNNING, prepare_within=Duration.minutes(45))",
+        ),
+    ],
+)
+def test_a_message_shows_it_as_it_was_written(pool: WarmPool, shown: str) -> None:
+    assert repr(pool) == shown
+    with pytest.raises(ArgumentError) as refused:
+        fleet_template(warm_pool=pool, purchase=Purchase.spot())
+    assert f"got {shown}; " in str(refused.value)
+
+
+def test_no_type_of_the_catalogue_can_hibernate() -> None:
+    """What ``PoolState.HIBERNATED`` and docs/machines.md say."""
+    assert [each.name for each in known_types().values() if each.status != "retired" and each.hibernation] == []
 
 
 def test_one_that_runs_bills_as_in_service_and_says_so() -> None:

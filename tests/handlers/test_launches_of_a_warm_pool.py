@@ -129,3 +129,28 @@ def test_one_that_leaves_its_pool_unused_says_nothing_of_service(end: float) -> 
 
 def test_what_a_hook_that_ran_out_says_is_read_as_never_ready() -> None:
     assert classify_failure(NEVER_READY) is FailureCause.NEVER_READY
+
+
+def test_case_42_a_health_check_that_takes_out_what_has_just_been_prepared_is_a_failure() -> None:
+    """Its preparation ends with the machine, as when user data shuts it down: the pool tries the next at once."""
+    history = [
+        each
+        for n, since in enumerate([90, 60, 30])
+        for each in (preparing(f"i-{n}", at(since)), terminating(f"i-{n}", at(since - 10), STOPPED))
+    ]
+    assert judged(*history, with_pool=True) == 3
+    late = [
+        each
+        for n, since in enumerate([90, 60, 30])
+        for each in (preparing(f"i-{n}", at(since)), terminating(f"i-{n}", at(since - 28), STOPPED))
+    ]
+    assert judged(*late, with_pool=True) == 0
+
+
+def test_case_42_the_try_under_way_does_not_end_the_row() -> None:
+    history = [unprepared(f"i-{n}", at(100 - 30 * n)) for n in range(3)]
+    assert judged(*history, preparing("i-3", at(2), status_code="InProgress"), with_pool=True) == 3
+
+
+def test_a_group_without_a_pool_is_not_judged_by_that_of_earlier_days() -> None:
+    assert judged(*(unprepared(f"i-{n}", at(100 - 30 * n)) for n in range(3))) == 0

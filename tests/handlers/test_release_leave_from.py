@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
+from release_idle.release_pass import PassIncomplete
 from release_idle.settings import read_settings
 from runtime.environment import SettingError
 from tests.handlers.driving import GROUP, QUEUE_ENVIRONMENT, RELEASE_ENVIRONMENT, Release
 from tests.handlers.fake_aws import FakeAws
+from tests.handlers.fake_aws.interleaving import run_interleaved
 
 ALWAYS = {"days": [0, 1, 2, 3, 4, 5, 6], "from": "00:00", "to": "24:00", "zone": "UTC"}
 SIZES: dict[str, Any] = {"min_size": 0, "max_size": 0, "desired": 0}
@@ -107,3 +110,51 @@ def test_case_18_also_when_the_group_has_not_been_closed(aws: FakeAws) -> None:
     aws.sqs.hold(visible=100)
     assert sorted(Release(aws, {**QUEUE_ENVIRONMENT, **leave_at(aws, -1)}).run()["released"]) == ["i-1", "i-2"]
     assert aws.autoscaling.groups[GROUP].desired == 0
+
+
+def test_case_18_nobody_of_whom_ec2_tells_nothing_goes(aws: FakeAws) -> None:
+    """Nobody knows whether it is held. The next pass asks again; EC2 takes whoever is left at the end."""
+    aws.add_group(GROUP, ("i-1", "i-2"), **SIZES)
+    busy(aws, "i-1", "i-2")
+    aws.ec2.machines.pop("i-2")
+    assert Release(aws, leave_at(aws, -1)).run()["released"] == ["i-1"]
+    aws.add_group(GROUP, ("i-3",), **SIZES)
+    aws.fail("DescribeInstances", "InternalError")
+    with pytest.raises(PassIncomplete, match="DescribeInstances"):
+        Release(aws, leave_at(aws, -1)).run()
+    assert "i-3" not in aws.terminated()
+
+
+@pytest.mark.parametrize("operation", ["GetMetricData", "DescribeSessions", "GetQueueAttributes"])
+def test_case_18_what_is_not_known_of_work_keeps_nobody(aws: FakeAws, operation: str) -> None:
+    aws.add_group(GROUP, ("i-1",), **SIZES)
+    aws.fail(operation, "InternalError")
+    release = Release(aws, {**QUEUE_ENVIRONMENT, "WATCH_SESSIONS": "true", **leave_at(aws, -1)})
+    with contextlib.suppress(PassIncomplete):
+        release.run()
+    assert aws.terminated() == ["i-1"]
+
+
+def test_case_18_a_group_that_cannot_be_read_loses_nobody(aws: FakeAws) -> None:
+    aws.add_group(GROUP, ("i-1",), **SIZES)
+    aws.fail("DescribeAutoScalingGroups", "InternalError")
+    with pytest.raises(Exception, match="InternalError|DescribeAutoScalingGroups"):
+        Release(aws, leave_at(aws, -1)).run()
+    assert aws.changes() == []
+
+
+@pytest.mark.parametrize("state", ["Standby", "Terminating:Retained", "Pending", "Pending:Wait", "Terminating:Wait"])
+def test_case_18_who_is_not_in_service_is_left_alone(aws: FakeAws, state: str) -> None:
+    aws.add_group(GROUP, ("i-1",), **SIZES)
+    member = aws.autoscaling.groups[GROUP].member("i-1")
+    assert member is not None
+    member.lifecycle_state = state
+    assert Release(aws, leave_at(aws, -1)).run()["released"] == []
+
+
+def test_case_18_two_passes_at_once_ask_for_each_once(aws: FakeAws) -> None:
+    aws.add_group(GROUP, ("i-1", "i-2"), **SIZES)
+    busy(aws, "i-1", "i-2")
+    one, other = (Release(aws, leave_at(aws, -1)) for _ in range(2))
+    run_interleaved(aws, [0, 1] * 20, one.run, other.run)
+    assert sorted(aws.terminated()) == ["i-1", "i-2"]

@@ -197,7 +197,9 @@ def test_case_43_a_stand_in_takes_back_what_the_other_group_lacks_no_more(
 
 
 @pytest.mark.parametrize("change", [{"max_size": 0}, {"suspended": ["Launch"]}, {"status": "Delete in progress"}])
-def test_case_43_a_stand_in_for_a_group_that_wants_nothing_wants_nothing(aws: FakeAws, change: dict[str, object]) -> None:
+def test_case_43_a_stand_in_for_a_group_that_wants_nothing_wants_nothing(
+    aws: FakeAws, change: dict[str, object]
+) -> None:
     aws.add_group(GROUP, desired=3)
     other = aws.add_group("spot", desired=3)
     for name, value in change.items():
@@ -208,7 +210,9 @@ def test_case_43_a_stand_in_for_a_group_that_wants_nothing_wants_nothing(aws: Fa
 def test_case_43_nothing_is_taken_back_while_the_other_group_cannot_be_read(aws: FakeAws) -> None:
     aws.add_group(GROUP, desired=3)
     aws.add_group("spot", desired=3)
-    aws.fail("DescribeAutoScalingGroups", "AccessDenied", matches=lambda given: given["AutoScalingGroupNames"] == ["spot"])
+    aws.fail(
+        "DescribeAutoScalingGroups", "AccessDenied", matches=lambda given: given["AutoScalingGroupNames"] == ["spot"]
+    )
     with pytest.raises(PassIncomplete, match="DescribeAutoScalingGroups"):
         Release(aws, STAND_IN_ENVIRONMENT).run()
     assert set_to(aws) == []

@@ -89,7 +89,7 @@ def set_to(aws: FakeAws) -> list[int]:
     return [call.parameters["DesiredCapacity"] for call in aws.changes()]
 
 
-# --- when it wakes, and how far ----------------------------------------------------------------------------------------
+# --- when it wakes, and how far ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -186,7 +186,7 @@ def test_the_queue_is_nobodys_business_here(aws: FakeAws) -> None:
     assert "GetQueueAttributes" not in aws.operations()
 
 
-# --- who wants nothing -------------------------------------------------------------------------------------------------
+# --- who wants nothing ------------------------------------------------------------------------------------------------
 
 
 def _paused(other: FakeGroup) -> None:
@@ -246,13 +246,11 @@ def test_launches_that_are_suspended_here_are_warned_about(aws: FakeAws) -> None
     assert (line["level"], line["launch_suspended"]) == ("WARN", True)
 
 
-# --- no flapping -------------------------------------------------------------------------------------------------------
+# --- no flapping ------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("back", "expected"), [(0, []), (AFTER - 1, []), (AFTER, [3])])
-def test_case_74_what_was_given_back_is_not_started_again_at_once(
-    aws: FakeAws, back: int, expected: list[int]
-) -> None:
+def test_case_74_what_was_given_back_is_not_started_again_at_once(aws: FakeAws, back: int, expected: list[int]) -> None:
     """Its instance was idle and went; as long as the other group is short, the next one would be as idle."""
     short(aws, wants=3, own=2)
     publish(aws, GROUP, "GroupDesiredCapacity", [3], newest=2 + back)
@@ -262,7 +260,7 @@ def test_case_74_what_was_given_back_is_not_started_again_at_once(
     assert expected or stand_in.reason == "capacity was given back here within 15 minutes"
 
 
-# --- silence is no fact ------------------------------------------------------------------------------------------------
+# --- silence is no fact -----------------------------------------------------------------------------------------------
 
 
 def unknown(aws: FakeAws, error: type[Exception], match: str) -> None:
@@ -452,7 +450,7 @@ def test_the_other_group_changes_between_two_calls(aws: FakeAws) -> None:
     assert set_to(aws) == [3]
 
 
-# --- for any history ---------------------------------------------------------------------------------------------------
+# --- for any history --------------------------------------------------------------------------------------------------
 
 POINTS = st.lists(st.none() | st.integers(0, 4), min_size=25, max_size=25)
 

@@ -155,7 +155,9 @@ def test_a_schedule_that_began_in_the_past_is_refused_too() -> None:
     document["Resources"]["End"]["Properties"].update({"StartTime": "2026-11-01T00:00:00Z", "Recurrence": "0 1 * * *"})
     (finding,) = found(ask(_account(_block()), document), "scheduled action")
     assert finding.cure == "write a time that is still to come, or leave StartTime out"
-    assert "no scheduled action sets the group to zero before" in only(ask(_account(_block()), document), _ASKED).message
+    assert (
+        "no scheduled action sets the group to zero before" in only(ask(_account(_block()), document), _ASKED).message
+    )
 
 
 def test_an_ultra_server_ends_an_hour_early() -> None:

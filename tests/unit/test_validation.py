@@ -49,6 +49,15 @@ def test_a_token_is_shown_as_one(value: object) -> None:
     )
 
 
+def test_no_token_is_in_a_message_wherever_it_comes_from() -> None:
+    token, many = Token.as_string({"Ref": "X"}), Token.as_list({"Ref": "Y"})
+    for value in ([token, "b"], {"zone": f"a{token}"}, (many,), many):
+        message = complaint("Fleet", "zones", f"not be {token}", value, f"leave out {token}")
+        assert "Token[" not in message
+        assert message.startswith("Fleet: zones must not be a token, got ")
+    assert "got ['a token', 'b']; " in complaint("Fleet", "zones", "be one", [token, "b"], "c")
+
+
 @pytest.mark.parametrize("value", ["${X}", "Token[1]", -1.5e289, math.nan, -math.inf])
 def test_what_only_looks_like_a_token_is_shown_as_it_is(value: object) -> None:
     assert f"got {value!r};" in complaint("Fleet", "size", "be known at synth", value, "c")

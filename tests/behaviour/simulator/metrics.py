@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tests.behaviour.simulator.metric_math import Context, Series, evaluate
 
 Key = tuple[str, str, frozenset[tuple[str, str]]]
+_WORD = re.compile(r"\b[a-z]\w*\b")
 
 
 _STATISTICS: dict[str, Callable[[Sequence[float]], float]] = {
@@ -104,9 +106,22 @@ class MetricStore:
                     metric_key(stat["Metric"]), stat["Stat"], int(stat["Period"]), grid, now
                 )
         pending = [query for query in queries if "MetricStat" not in query]
-        for query in pending:
+        for query in _after_what_they_use(pending):
             answers[query["Id"]] = evaluate(query["Expression"], Context(answers, grid, fill_empty))
         return answers
+
+
+def _after_what_they_use(expressions: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the expressions, each one after those that it names, in whatever order they were given."""
+    left, sorted_ = list(expressions), list[Mapping[str, Any]]()
+    while left:
+        waiting = {each["Id"] for each in left}
+        ready = [each for each in left if waiting.isdisjoint(_WORD.findall(each["Expression"]))]
+        if not ready:
+            raise ValueError(f"expressions in a circle: {sorted(waiting)}")
+        sorted_ += ready
+        left = [each for each in left if each not in ready]
+    return sorted_
 
 
 def metric_key(metric: Mapping[str, Any]) -> Key:
