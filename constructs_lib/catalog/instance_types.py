@@ -61,8 +61,8 @@ class AcceleratedType:
         spot: whether EC2 sells it as Spot Instance somewhere. Default: not known.
         on_demand: whether EC2 sells it On-Demand somewhere. Default: not known.
         capacity_block: whether EC2 sells Capacity Blocks of it somewhere. Default: not known.
-        block_end_minutes: how long before the end of a Capacity Block EC2 begins to end its instances, minutes, of a type
-            that has such blocks only. Default: not known.
+        block_end_minutes: how long before the end of a Capacity Block EC2 begins to end its instances, minutes;
+            of a type that has such blocks. Default: not known.
         hibernation: whether an instance can hibernate. Default: not known.
         placement: strategies of placement groups that take it, of ``cluster``, ``partition``, ``spread``; empty for
             none. Default: not known.

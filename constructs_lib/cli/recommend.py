@@ -51,11 +51,13 @@ class Work:
     """How work of one unit is spoken of.
 
     Attributes:
-        paid: what ``USD/unit`` pays.
+        cost: head of the column of what the work costs.
+        paid: what that pays.
         energy: watts for a unit of throughput, in short.
         energy_in_words: what that is.
     """
 
+    cost: str
     paid: str
     energy: str
     energy_in_words: str
@@ -63,12 +65,12 @@ class Work:
 
 # A watt for a token a second is a joule for a token, and for a job an hour a watt-hour for a job.
 _WORK: Mapping[str, Work] = {
-    "tokens/s": Work("a million tokens", "J/token", "joules for a token"),
-    "requests/s": Work("a million requests", "J/request", "joules for a request"),
-    "sequences/s": Work("a million sequences", "J/sequence", "joules for a sequence"),
-    "sessions": Work("an hour of a session", "W/session", "watts for a session"),
-    "streams": Work("an hour of a stream", "W/stream", "watts for a stream"),
-    "jobs/h": Work("a job", "Wh/job", "watt-hours for a job"),
+    "tokens/s": Work("USD/1M", "a million tokens", "J/token", "joules for a token"),
+    "requests/s": Work("USD/1M", "a million requests", "J/request", "joules for a request"),
+    "sequences/s": Work("USD/1M", "a million sequences", "J/sequence", "joules for a sequence"),
+    "sessions": Work("USD/unit", "an hour of a session", "W/session", "watts for a session"),
+    "streams": Work("USD/unit", "an hour of a stream", "W/stream", "watts for a stream"),
+    "jobs/h": Work("USD/job", "a job", "Wh/job", "watt-hours for a job"),
 }
 
 Kind = Callable[[str], object]
@@ -307,6 +309,8 @@ def _show_memory(workload: Workload) -> None:
         paragraph("Memory: not known, and not looked at; --memory-mib states what one replica takes.")
         return
     on = "on one accelerator" if number == 1 else f"on each of {number} accelerators"
+    if workload.stack == ("cpu",):
+        on = "of its host"
     parts = [(name, getattr(memory, attribute)) for attribute, name in _PARTS.items()]
     told = ", ".join(f"{name} {amount(value / 1024)}" for name, value in parts if value)
     paragraph(
@@ -346,14 +350,24 @@ def _show_choices(answer: Recommendation, choices: Sequence[Choice]) -> None:
             )
         )
     print()
-    heads = ("", "type", "accelerators", "does", "need", "USD/h", "USD/unit", work.energy, "trust")
-    table(heads, rows, right=f"|does|need|USD/h|USD/unit|{work.energy}")
+    heads = ["", "type", "devices", "does", "need", "USD/h", work.cost, work.energy, "trust"]
+    # A column in which nothing is known makes the others too narrow a place.
+    kept = [column for column in range(len(heads)) if any(row[column] != "-" for row in rows)]
+    table(
+        [heads[column] for column in kept],
+        [[row[column] for column in kept] for row in rows],
+        right=f"|does|need|USD/h|{work.cost}|{work.energy}",
+    )
     print()
+    need = "" if answer.workload.rate is None else "need: instances for the rate. "
+    energy = f"{work.energy}: {work.energy_in_words}, of the accelerators at their power limit under full load. "
+    if all(choice.watts_per_unit is None for choice in choices):
+        energy = ""
     paragraph(
-        f"does: {unit} of one instance, as measured. need: instances for the rate. USD/h: of one instance, On-Demand "
-        f"({choices[0].price_date}; ~ estimated). USD/unit: for {work.paid}. {work.energy}: {work.energy_in_words}, of "
-        "the accelerators at their power limit under full load. trust: high on EC2, medium elsewhere or added up, low "
-        "from another model; and where the figure is from:"
+        f"does: {unit} of one instance (of all that one replica takes), as measured. {need}"
+        f"USD/h: of one instance, On-Demand ({choices[0].price_date}; ~ estimated). {work.cost}: for {work.paid}. "
+        f"{energy}trust: high on EC2, medium elsewhere or added up, low from another model; and where the figure is "
+        "from:"
     )
     for source, mark in sources.items():
         paragraph(source, begins=f"{mark}  ", indent="   ")
@@ -367,8 +381,7 @@ def _show_choices(answer: Recommendation, choices: Sequence[Choice]) -> None:
 def _show_unranked(answer: Recommendation, most: int | None) -> None:
     heading(f"Fits, but is not ranked ({several(len(answer.unmeasured), 'type')}):")
     groups: dict[str, list[Choice]] = {}
-    # A fleet is made of types with accelerators, and whoever wants CPUs alone says so.
-    for choice in sorted(answer.unmeasured, key=lambda each: each.kind == "cpu"):
+    for choice in answer.unmeasured:
         groups.setdefault(choice.why_unranked or "", []).append(choice)
     for number, (reason, choices) in enumerate(groups.items()):
         if number:
@@ -382,7 +395,7 @@ def _show_unranked(answer: Recommendation, most: int | None) -> None:
 
 def _show_fit(choices: Sequence[Choice], *, prices: bool = False) -> None:
     """Print what one replica takes on each type, and what is there."""
-    heads = ["type", "one replica on", "needs GiB", "of GiB", "replicas"]
+    heads = ["type", "one replica on", "needs", "of GiB", "replicas"]
     rows = []
     for choice in choices:
         row = [
@@ -395,7 +408,7 @@ def _show_fit(choices: Sequence[Choice], *, prices: bool = False) -> None:
         rows.append([*row, _price(choice)] if prices else row)
     if prices:
         heads.append("USD/h")
-    table(heads, rows, right="needs GiB|of GiB|replicas|USD/h")
+    table(heads, rows, right="needs|of GiB|replicas|USD/h")
 
 
 def _taken(choice: Choice) -> str:
@@ -419,6 +432,10 @@ def _mark(number: int) -> str:
 
 
 def _some(names: Sequence[str], most: int | None) -> str:
-    shown = names if most is None else names[:_MOST_NAMES]
+    """Some names, those of types with accelerators first."""
+    from constructs_lib.catalog import known_types
+
+    ordered = sorted(names, key=lambda name: name not in known_types())
+    shown = ordered if most is None else ordered[:_MOST_NAMES]
     more = f" and {len(names) - len(shown)} more" if len(shown) < len(names) else ""
     return ", ".join(shown) + more

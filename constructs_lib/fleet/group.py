@@ -13,6 +13,7 @@ from constructs_lib.fleet.settings import FleetSettings
 from constructs_lib.telemetry import names
 
 _SHORTEST_GRACE_SECONDS = 300
+_END_FIRST, _LAUNCH_FIRST = (0, 100), (100, 110)
 _ANSWERED = {
     "AwsSolutions-AS3": "Scaling is what this group does all day: failed launches and missing capacity reach the "
     "fleet's topic, and every release is a line in the release function's log.",
@@ -67,8 +68,10 @@ def auto_scaling_group(
     resource.lifecycle_hook_specification_list = [_drain_hook(settings.drain), *ready]
     # The order of replacements is a setting of the account unless the group has its own. An instance that failed is
     # ended first: a second one beside it would bill, and needs quota and capacity that are scarce for accelerators.
+    # Only a group that rebalances starts the other one first, which is what it is asked for.
+    least, most = _LAUNCH_FIRST if settings.purchase.rebalances else _END_FIRST
     resource.instance_maintenance_policy = autoscaling.CfnAutoScalingGroup.InstanceMaintenancePolicyProperty(
-        min_healthy_percentage=0, max_healthy_percentage=100
+        min_healthy_percentage=least, max_healthy_percentage=most
     )
     resource.capacity_reservation_specification = settings.purchase.reservations()
     for change in settings.purchase.size_changes(

@@ -59,7 +59,8 @@ class FleetNetwork(ABC):
         The fleet stays in one zone, since EFA traffic does not leave it: in the first one of the VPC's, unless
         ``vpc_subnets`` names another. The security group gets rules that let all traffic in from itself and out to
         itself, without which EFA hangs. An instance with several interfaces gets no public address. The types of the
-        fleet need the same network cards. The image must have EFA's driver, as AWS's Deep Learning images do.
+        fleet need the same network cards. The image must have EFA's driver, as AWS's Deep Learning images do. A deploy
+        that takes EFA from a fleet removes these rules at once: let work that spans instances end before.
 
         Args:
             interfaces: how many adapters, from the first card that takes one. Some types have documented choices, such

@@ -146,6 +146,7 @@ class FleetSettings:
                 max_capacity=largest,
                 storage=disks,
                 has_demand=demand is not None and demand.keeps_instances,
+                woken_ahead=schedule is not None and bool(schedule.wake_ups) and not policy.keep_warm,
             )
         wiring = _network(where, network)
         reserved = isinstance(bought, (CapacityBlockPurchase, ReservationPurchase))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from aws_cdk import Size
 
@@ -43,20 +43,28 @@ class FleetStorage:
             themselves, at ``/opt/dlami/nvme``. Default: the disks are left as the image leaves them.
         lustre: FSx for Lustre file systems that each instance mounts, 1 to 4. Default: none.
 
+    Two that say the same are equal.
+
     Raises:
         ArgumentError: a value is out of range, EC2 would refuse the combination at each launch, or two file systems
             would be mounted over each other.
     """
 
-    root_volume_size: Size | None = None
+    # The CDK's Sizes have no equality, so the GiB stand for it; of one that only a deploy settles it is itself.
+    root_volume_size: Size | None = field(default=None, compare=False, repr=False)
     root_volume_iops: int | None = None
     root_volume_throughput_mib_s: int | None = None
     instance_store_path: str | None = None
     lustre: Sequence[LustreMount] | None = None
+    root_volume_gib: int | Size | None = field(init=False)
 
     def __post_init__(self) -> None:
-        if self.root_volume_size is not None:
-            _check_size(self.root_volume_size)
+        size = self.root_volume_size
+        gib: int | Size | None = size
+        if size is not None:
+            _check_size(size)
+            gib = size if size.is_unresolved() else int(size.to_gibibytes())
+        object.__setattr__(self, "root_volume_gib", gib)
         if self.root_volume_iops is not None:
             integer(
                 "FleetStorage",

@@ -54,13 +54,15 @@ class WarmPool:
     An instance boots in the pool as any other: driver, agent, node program, and the commands of
     ``fleet.add_user_data``, which are for preparing it. The fleet's ``user_data``, which starts the workload, runs when
     the instance enters service, once in each boot, and never in the pool: no job is taken there. The boot has to be
-    over within ``prepare_within``, else the group ends the instance and tries another.
+    over within ``prepare_within``, else the group ends the instance and tries another, until launching is stopped as in
+    any fleet: see ``IdlePolicy(max_failed_launches=...)``.
 
     What is in the pool is no member of the fleet: it is not in its metrics of capacity, is never released, and goes
     with the stack. An instance that is released is ended and never put back, since nobody knows what its work has left
     on it. A deploy replaces none in the pool either: they keep the launch template they were started with. A stopped
     instance is no reserved capacity, and its instance store is empty when it starts. A pause of the schedule keeps the
-    pool.
+    pool. A fleet that is to be bought another way gives up its pool in a deploy of its own before: CloudFormation
+    removes what is gone last, and Auto Scaling refuses Spot while there is a pool.
 
     Two that say the same are equal.
 
@@ -154,6 +156,7 @@ class WarmPool:
         max_capacity: int,
         storage: FleetStorage,
         has_demand: bool,
+        woken_ahead: bool,
     ) -> None:
         """Refuse a pool that Auto Scaling refuses, that could never be used, or that would end running work.
 
@@ -176,6 +179,13 @@ class WarmPool:
         if self.state is PoolState.RUNNING and not has_demand:
             cure = "give a demand, or let them wait stopped: what has waited in the pool looks idle when it is woken"
             rule = "not be RUNNING without a demand"
+            raise ArgumentError(complaint(where, "warm_pool.state", rule, self.state.name, cure))
+        if self.state is PoolState.RUNNING and woken_ahead:
+            cure = (
+                "let them wait stopped, or keep the woken ones with IdlePolicy(keep_warm=...): what has waited in the "
+                "pool looks idle, and without work yet it would be released at once"
+            )
+            rule = "not be RUNNING where FleetSchedule(wake_ups=...) wakes instances ahead of their work"
             raise ArgumentError(complaint(where, "warm_pool.state", rule, self.state.name, cure))
         if self.state is PoolState.HIBERNATED:
             _check_hibernation(where, types, storage)

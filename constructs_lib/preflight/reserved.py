@@ -117,7 +117,9 @@ def _judged(
     if findings:
         return findings
     kind = "Capacity Block" if found.get("ReservationType") == _BLOCK else "reservation"
-    shown = f"{id} is an active {kind}: {found.get('TotalInstanceCount')} {found.get('InstanceType')}"
+    start = moment(found.get("StartDate"))
+    state = "an active" if found.get("State") == "active" or start is None else f"from {_shown(start)} on a"
+    shown = f"{id} is {state} {kind}: {found.get('TotalInstanceCount')} {found.get('InstanceType')}"
     end = moment(found.get("EndDate"))
     until = "" if end is None else f" until {_shown(end)}"
     return [_finding(group, "ok", f"{shown} in {found.get('AvailabilityZone')}{until}")]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from constructs_lib.catalog import accelerator, price
-from constructs_lib.rightsizing.figures import Match, matches
+from constructs_lib.rightsizing.figures import Match, Measurement, matches
 from constructs_lib.rightsizing.machines import Machine
 from constructs_lib.rightsizing.memory import replica_memory
 from constructs_lib.rightsizing.recommendation import CONFIDENCES, Choice, Figure, Refusal
@@ -277,16 +277,21 @@ def _reached(layouts: list[_Layout], workload: Workload) -> list[_Layout]:
     ]
 
 
+def _is_made_so(machine: Machine, question: _Question, measured: Measurement, fewest: int | None) -> bool:
+    """Whether the type has such accelerators, and as many of them as were measured or a multiple."""
+    if machine.kind != "cpu" and not measured.is_of(machine.model, machine.memory_mib, machine.fraction):
+        return False
+    if question.workload.use == "training" and not _divides(machine, question, machine.devices):
+        return False
+    count = max(1, measured.count)
+    if measured.nodes > 1:
+        return machine.devices * measured.nodes == count and machine.efa
+    return machine.devices % count == 0 and fewest is not None and fewest <= count
+
+
 def _layout(machine: Machine, question: _Question, match: Match, fewest: int | None) -> _Layout | None:
     measured, workload = match.measurement, question.workload
-    if machine.kind != "cpu" and not measured.is_of(machine.model, machine.memory_mib, machine.fraction):
-        return None
-    if measured.nodes > 1:
-        if machine.devices * measured.nodes != measured.count or not machine.efa:
-            return None
-    elif machine.devices % max(1, measured.count) or fewest is None or max(1, measured.count) < fewest:
-        return None
-    if workload.use == "training" and not _divides(machine, question, machine.devices):
+    if not _is_made_so(machine, question, measured, fewest):
         return None
     busy = measured.concurrency or 1
     if workload.concurrency is not None and busy > workload.concurrency * 1.05:
@@ -311,13 +316,9 @@ def _layout(machine: Machine, question: _Question, match: Match, fewest: int | N
 
 
 def _divided_mib(machine: Machine, question: _Question, devices: int, nodes: int) -> float | None:
-    """The need with each layer shared by as few accelerators as make it fit; None if that many would not do."""
-    for parallel in (each for each in range(1, devices + 1) if devices % each == 0):
-        changed = question.workload.with_changes(tensor_parallel=parallel)
-        memory = replica_memory(changed, devices, stages=nodes)
-        if memory is not None and memory.total <= machine.memory_mib * USABLE_SHARE:
-            return memory.total
-    return None
+    """The need with each layer shared by all accelerators of an instance; None if that would not do either."""
+    memory = replica_memory(question.workload.with_changes(tensor_parallel=devices), devices, stages=nodes)
+    return None if memory is None or memory.total > machine.memory_mib * USABLE_SHARE else memory.total
 
 
 def _most_at_once(machine: Machine, question: _Question, devices: int, beyond: int) -> int:
@@ -384,11 +385,10 @@ def _choice(
         no_price = f"its price in {question.prices_of} is not known"
         why_unranked = no_price if why_unranked is None else f"{why_unranked}, and {no_price}"
     confidence = None if layout is None else _confidence(layout, machine, question, instances)
-    if layout is not None and workload.rate is not None and workload.concurrency is None:
-        if _wants_more_at_once(layout, machine, question):
-            # What one request gets is no measure of what the rate takes.
-            instances = per_unit = None
-            why_unranked = why_unranked or _ALONE
+    if instances is not None and workload.concurrency is None and _is_floor(layout, machine, question):
+        # What one request gets is no measure of what the rate takes.
+        instances = per_unit = value = None
+        why_unranked = why_unranked or _ALONE
     held = fewest or machine.devices
     needed = layout.needed_mib if layout is not None else question.need_mib(held, stages=stages)
     return Choice(
@@ -474,7 +474,28 @@ def _wants_more_at_once(layout: _Layout, machine: Machine, question: _Question) 
     return question.fits(machine, devices, sequences=2, stages=measured.nodes)
 
 
+def _is_floor(layout: _Layout | None, machine: Machine, question: _Question) -> bool:
+    return layout is not None and _wants_more_at_once(layout, machine, question)
+
+
 def _figure(layout: _Layout, workload: Workload) -> Figure:
+    measured = layout.match.measurement
+    return Figure(
+        value=layout.value,
+        unit=workload.unit_of_work,
+        source=measured.source,
+        date=measured.date,
+        conditions=_conditions(layout, workload),
+        replicas=layout.copies,
+        instances=layout.nodes,
+        concurrency=None if measured.concurrency is None else measured.concurrency * layout.copies,
+        first_token_ms=measured.first_token_ms,
+        per_token_ms=measured.per_token_ms,
+        latency_ms=measured.latency_ms,
+    )
+
+
+def _conditions(layout: _Layout, workload: Workload) -> str:
     measured = layout.match.measurement
     on = "a CPU" if measured.accelerator == "cpu" else f"{measured.count} x {measured.accelerator}"
     if measured.fraction is not None:
@@ -482,12 +503,7 @@ def _figure(layout: _Layout, workload: Workload) -> Figure:
     parts = [f"{measured.model} {measured.precision}".strip(), f"on {on}"]
     if measured.nodes > 1:
         parts.append(f"in {measured.nodes} instances together")
-    if measured.input_tokens and measured.output_tokens:
-        parts.append(f"{measured.input_tokens} tokens in, {measured.output_tokens} out")
-    elif measured.input_tokens:
-        parts.append(f"sequences of {measured.input_tokens} tokens")
-    elif measured.task == "serving" and measured.unit == "tokens/s":
-        parts.append("requests of the benchmark's own lengths")
+    parts.extend(_lengths(measured))
     if measured.concurrency:
         parts.append(f"{measured.concurrency:g} at the same time")
     if workload.use == "training" and layout.match.value != measured.value:
@@ -498,19 +514,16 @@ def _figure(layout: _Layout, workload: Workload) -> Figure:
         parts.append(measured.software)
     if not measured.on_ec2:
         parts.append("not measured on EC2")
-    return Figure(
-        value=layout.value,
-        unit=workload.unit_of_work,
-        source=measured.source,
-        date=measured.date,
-        conditions=", ".join(parts),
-        replicas=layout.copies,
-        instances=layout.nodes,
-        concurrency=None if measured.concurrency is None else measured.concurrency * layout.copies,
-        first_token_ms=measured.first_token_ms,
-        per_token_ms=measured.per_token_ms,
-        latency_ms=measured.latency_ms,
-    )
+    return ", ".join(parts)
+
+
+def _lengths(measured: Measurement) -> tuple[str, ...]:
+    if measured.input_tokens and measured.output_tokens:
+        return (f"{measured.input_tokens} tokens in, {measured.output_tokens} out",)
+    if measured.input_tokens:
+        return (f"sequences of {measured.input_tokens} tokens",)
+    served = measured.task == "serving" and measured.unit == "tokens/s"
+    return ("requests of the benchmark's own lengths",) if served else ()
 
 
 def _spread(machine: Machine, question: _Question) -> Choice | None:

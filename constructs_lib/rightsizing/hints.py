@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from constructs_lib.rightsizing.evaluation import Answer, is_alone
+from constructs_lib.rightsizing.evaluation import USABLE_SHARE, Answer, is_alone
 from constructs_lib.rightsizing.machines import Machine, abilities
-from constructs_lib.rightsizing.memory import MIB, weight_bytes
+from constructs_lib.rightsizing.memory import MIB, replica_memory, weight_bytes
 from constructs_lib.rightsizing.models import typical_model
 from constructs_lib.rightsizing.recommendation import Choice, Hint
 from constructs_lib.rightsizing.workload import Workload
@@ -85,12 +85,13 @@ def _no_price(choices: list[Choice]) -> str:
 def _not_measured(types: int) -> str:
     if types == 1:
         return (
-            "1 type fits, and it cannot be ranked: no figure of this work at such a load is known for it, or no price. Measure what "
-            "it does."
+            "1 type fits, and it cannot be ranked: no figure of this work at such a load is known for it, or no price. "
+            "Measure what it does."
         )
     return (
-        f"{types} types fit, and none of them can be ranked: no figure of this work at such a load is known for them, or no price. "
-        "They are listed by the price of an hour, which says nothing about what they do in it; measure two or three."
+        f"{types} types fit, and none of them can be ranked: no figure of this work at such a load is known for them, "
+        "or no price. They are listed by the price of an hour, which says nothing about what they do in it; measure "
+        "two or three."
     )
 
 
@@ -120,8 +121,9 @@ def _fraction(workload: Workload, answer: Answer) -> Iterator[Hint]:
         than = "" if whole is None else f", against {_cost(whole)} for the best whole one"
         text = f"A fraction of a GPU is enough: {_cost(best)}, {best.fraction:g} of a {best.accelerator}{than}."
         yield _hint("fraction-is-enough", text, best)
-    elif best is None and answer.unmeasured and answer.unmeasured[0].fraction is not None:
-        first = answer.unmeasured[0]
+        return
+    first = answer.unmeasured[0] if best is None and answer.unmeasured else None
+    if first is not None and first.fraction is not None and first.throughput is None:
         text = (
             f"A fraction of a GPU holds it: {first.instance_type} has {first.fraction:g} of a {first.accelerator}. "
             "Whether it is fast enough nobody has measured."
@@ -202,22 +204,26 @@ def _host_memory(workload: Workload, answer: Answer) -> Iterator[Hint]:
     if best is not None and _is_narrow(best, workload):
         text = (
             f"{best.instance_type} has less memory of its own ({(best.host_memory_mib or 0) / 1024:,.0f} GiB) than the "
-            f"weights ({_weights_mib(workload) / 1024:,.1f} GiB): software that maps their files loads them there, and one "
-            "that reads them whole does not."
+            f"weights ({_weights_mib(workload) / 1024:,.1f} GiB): software that maps their files loads them there, "
+            "and software that reads them whole does not."
         )
         yield _hint("host-memory", text, best, cost=False)
 
 
-def _is_narrow(choice: Choice, workload: Workload) -> bool:
+def _is_narrow(choice: Choice, workload: Workload, *, share: float = 1.0) -> bool:
+    """Whether that share of the instance's own memory is less than the weights."""
     host = choice.host_memory_mib
-    return choice.kind != "cpu" and host is not None and host * choice.instances_per_replica < _weights_mib(workload)
+    if choice.kind == "cpu" or host is None:
+        return False
+    return share * host * choice.instances_per_replica < _weights_mib(workload)
 
 
 def _weights_mib(workload: Workload) -> float:
     facts = workload.facts
     if facts is None or workload.memory_mib is not None or workload.use not in _SERVING:
         return 0.0
-    return weight_bytes(facts.parameters, workload.weights_precision) / MIB
+    kept = 0 if facts.shape is None else facts.shape.embedding_parameters
+    return weight_bytes(facts.parameters, workload.weights_precision, embedding_parameters=kept) / MIB
 
 
 def _adapters(workload: Workload, answer: Answer, ask: Ask) -> Iterator[Hint]:
@@ -234,11 +240,18 @@ def _adapters(workload: Workload, answer: Answer, ask: Ask) -> Iterator[Hint]:
             return
 
 
+def _needs_sharing(choice: Choice, workload: Workload) -> bool:
+    """Whether it was measured with layers that more accelerators share than the workload says."""
+    own = replica_memory(workload, choice.accelerators, stages=choice.instances_per_replica)
+    needed = choice.memory_needed_mib
+    return own is not None and (needed is None or own.total > needed + 1)
+
+
 def _shared_layers(workload: Workload, answer: Answer, ask: Ask) -> Iterator[Hint]:
     """Activations are what data parallelism does not divide: say what tensor parallelism would."""
     if workload.use != "training" or (workload.tensor_parallel or 1) > 1 or workload.memory_mib is not None:
         return
-    if answer.choices:
+    if answer.choices and not _needs_sharing(answer.choices[0], workload):
         return
     asked = [(width, ask(workload.with_changes(tensor_parallel=width), _any)) for width in _WIDTHS]
     for width, other in reversed(asked):  # published runs share the layers among all accelerators of an instance
@@ -293,9 +306,9 @@ def _one_at_a_time(workload: Workload, answer: Answer) -> Iterator[Hint]:
     elif best is None and apart is not None and apart.throughput is not None:
         figure = apart.throughput
         text = (
-            f"What is known is of one request at a time, for example {figure.value / figure.replicas:,.4g} {figure.unit} "
-            f"on {apart.instance_type}: what one gets, and the least that an instance does. The rate takes several "
-            "together: measure that before you rent."
+            f"What is known is of one request at a time, for example {figure.value / figure.replicas:,.4g} "
+            f"{figure.unit} on {apart.instance_type}: what one gets, and the least that an instance does. The rate "
+            "takes several together: measure that before you rent."
         )
         yield _hint("one-at-a-time", text, apart)
 
@@ -337,7 +350,7 @@ def _cheapest(answer: Answer, *, roomy: Workload | None = None) -> Choice | None
     """
     priced = [choice for choice in answer.fitting if choice.usd_per_hour is not None]
     if roomy is not None:
-        priced = [choice for choice in priced if not _is_narrow(choice, roomy)]
+        priced = [choice for choice in priced if not _is_narrow(choice, roomy, share=USABLE_SHARE)]
     accelerated = [choice for choice in priced if choice.kind != "cpu"]
     return _cheapest_hours(accelerated or priced) if priced else None
 

@@ -186,15 +186,17 @@ def replica_memory(workload: Workload, devices: int, *, sequences: int | None = 
 
 
 def _serving(workload: Workload, facts: Model, devices: int, stages: int, sequences: int) -> Memory:
-    stated, shape = facts.shape, facts.shape
-    if shape is None and facts.kind == "decoder":
-        # A share of the weights for each request would let a larger machine look as if it held fewer of them.
-        shape = typical_model(facts.parameters).shape
-    embedding = stated.embedding_parameters if stated is not None and facts.kind == "decoder" else 0
+    shape, decoder = facts.shape, facts.kind == "decoder"
+    embedding = shape.embedding_parameters if shape is not None and decoder else 0
     weights = weight_bytes(facts.parameters, workload.weights_precision, embedding_parameters=embedding) / stages
+    least = 0.0
     if shape is None:
         # They are computed in 16 bits or more, however few the weights have.
-        passing = _OVERHEAD * max(weights, facts.parameters * _BYTES["bf16"] / stages) * sequences
+        passing = _OVERHEAD * max(weights, facts.parameters * _BYTES["bf16"] / stages)
+        shape = typical_model(facts.parameters).shape if decoder else None
+        # A model that writes text takes that once, and the keys and values of its requests grow beyond it.
+        least, passing = passing / devices, passing * sequences
+    if shape is None:
         return Memory(weights=weights / devices / MIB, activations=passing / devices / MIB)
     tokens = workload.longest_sequence
     if facts.kind != "decoder":
@@ -205,10 +207,11 @@ def _serving(workload: Workload, facts: Model, devices: int, stages: int, sequen
     passing = layer_activation_bytes(shape, tokens=in_a_pass, attention=False, tensor_parallel=devices)
     passing += 4.0 * sequences * (shape.vocab or 0)
     # More accelerators than key and value heads hold copies of them.
+    cache = cache / min(devices, shape.key_value_heads) / stages
     return Memory(
         weights=weights / devices / MIB,
-        kv_cache=cache / min(devices, shape.key_value_heads) / stages / MIB,
-        activations=passing / MIB,
+        kv_cache=cache / MIB,
+        activations=max(passing, least - cache) / MIB,
     )
 
 

@@ -121,8 +121,8 @@ class Workload:
         optimizer: ``adamw``, ``adamw8bit`` or ``sgd`` (with momentum). Default: ``adamw``.
         zero_stage: what is divided among the accelerators: 0 nothing, 1 optimiser states, 2 gradients too, 3 the
             weights too. Default: 3.
-        tensor_parallel: accelerators of one instance that share each layer, with sequence parallelism. It does not count
-            their cores, as the software of Neuron does. Default: 1.
+        tensor_parallel: accelerators of one instance that share each layer, with sequence parallelism. It does not
+            count their cores, as the software of Neuron does. Default: 1.
         micro_batch: sequences on one such group at a time. Default: 1.
         recompute: of activations: ``none``, ``selective`` (attention, which is what FlashAttention does) or ``full``.
             Default: ``selective``.

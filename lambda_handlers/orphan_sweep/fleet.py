@@ -71,11 +71,12 @@ def read_belongings(clients: Clients, settings: Settings, patience: Patience) ->
     if settings.auto_scaling_group not in own:
         # The sweep is of the fleet's own stack, so a list without the group lacks other things too.
         raise FleetUnreadable(f"the stack {settings.stack_id} does not list the group {settings.auto_scaling_group}")
+    # They are no members, and a describe of the group does not list them.
+    warm = list(_warm_instances(clients, settings, patience))
+    groups = [{**each, "Instances": [*each["Instances"], *warm]} if each is ours else each for each in groups]
     members = {
         instance["InstanceId"]: group["AutoScalingGroupName"] for group in groups for instance in group["Instances"]
     }
-    # They are no members, and a describe of the group does not list them.
-    members.update(dict.fromkeys(_warm_instances(clients, settings, patience), settings.auto_scaling_group))
     return Belongings(
         stack_id=settings.stack_id,
         going=bool(ours.get("Status")),
@@ -93,14 +94,14 @@ def _groups(clients: Clients, patience: Patience) -> Iterator[Document]:
         yield from page["AutoScalingGroups"]
 
 
-def _warm_instances(clients: Clients, settings: Settings, patience: Patience) -> Iterator[str]:
+def _warm_instances(clients: Clients, settings: Settings, patience: Patience) -> Iterator[Document]:
     ask = partial(
         clients.autoscaling.describe_warm_pool,
         AutoScalingGroupName=settings.auto_scaling_group,
         MaxRecords=_WARM_INSTANCES_PER_PAGE,
     )
     for page in pages("reading the warm pool", ask, patience):
-        yield from (each["InstanceId"] for each in page.get("Instances", []))
+        yield from page.get("Instances", [])
 
 
 def _stack_resources(clients: Clients, settings: Settings, patience: Patience) -> Iterator[str]:
@@ -125,7 +126,7 @@ def _templates_of(group: Document) -> Iterator[str]:
 
 
 def _specifications(group: Document) -> list[Document]:
-    """Return every launch template that the group or a member of it names."""
+    """Return every launch template that the group names, or an instance of it, in service or in its warm pool."""
     mixed = group.get("MixedInstancesPolicy", {}).get("LaunchTemplate", {})
     named = [
         group.get("LaunchTemplate"),

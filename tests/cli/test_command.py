@@ -89,7 +89,7 @@ def test_a_reader_that_has_gone_ends_it_quietly() -> None:
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize("arguments", [["catalog", "list"], ["catalog", "list", "--json"], ["--help"], ["--version"]])
 def test_an_output_that_cannot_be_written_is_one_line(arguments: list[str], unbuffered: str) -> None:
-    with open("/dev/full", "w") as full:
+    with Path("/dev/full").open("w") as full:
         done = subprocess.run(
             in_a_process(arguments),
             cwd=CHECKOUT,
@@ -207,6 +207,10 @@ def test_unusable_input_is_one_teaching_line(accel_fleet: Command, arguments: st
         " ".join(RECOMMEND),
         "recommend inference --model llama-3.3-70b --all",
         "recommend training --model llama-3.1-8b --method qlora",
+        "recommend inference --model qwen2.5-0.5b --rate 9000 --all",
+        "recommend inference --model phi-4 --rate 9000 --all",
+        "recommend graphics --all",
+        "recommend fpga",
         "recommend transcoding --rate 20",
         "catalog list",
         "catalog list --status retired",

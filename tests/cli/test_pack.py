@@ -117,7 +117,7 @@ def test_replicas_can_be_kept_apart_by_instance(accel_fleet: Command, file: Path
         ("name,memory_mib\na,1\nb,two\n", "line 3 must hold numbers, got 'b,two'"),
         ("name,memory_mib,share\na,1,1.5\n", "line 2: PackableModel a: share must be a number"),
         ("name,memory_mib\na,0\n", "line 2: PackableModel a: memory_mib must be a whole number at least 1"),
-        ("name,memory_mib\na,1\na,2\n", "models must have different names"),
+        ("name,memory_mib\na,1\na,2\n", "the models of FILE must have different names"),
         ('name,memory_mib\n"a,1\n', "must be CSV"),
         ("name,memory_mib\n\x00\udcff,1\n", "FILE must be a text that can be read"),
     ],

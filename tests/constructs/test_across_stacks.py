@@ -21,6 +21,7 @@ from constructs_lib import (
     LustreMount,
     Placement,
 )
+from tests.constructs.purchasing import START, block
 from tests.support.stacks import fleet, stack
 
 HERE = Environment(account="111122223333", region="us-east-1")
@@ -36,6 +37,25 @@ def a_vpc(scope: Stack, id: str = "Vpc") -> ec2.Vpc:
 def templates(app: App) -> dict[str, dict[str, Any]]:
     """The templates by the names of their stacks; a cycle among these is found here."""
     return {each.stack_name: dict(each.template) for each in app.synth().stacks}
+
+
+# --- a VPC that is yet to be looked up -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"purchase": block(), "network": FleetNetwork.efa()},
+        {"purchase": block(start=START, instances_at_start=2)},
+        {"network": FleetNetwork.efa()},
+        {"network": FleetNetwork.standard(placement=Placement.spread()), "max_capacity": 20},
+    ],
+)
+def test_nothing_is_said_of_a_vpc_that_the_cdk_has_yet_to_look_up(arguments: dict[str, Any]) -> None:
+    """The first synth stands in for it with one of two zones; the second one has the real one."""
+    scope = Stack(App(), "Here", env=HERE)
+    vpc = ec2.Vpc.from_lookup(scope, "Vpc", vpc_id="vpc-0123456789abcdef0")
+    fleet(scope, **{"vpc": vpc, "instance_types": "p5.48xlarge", "max_capacity": 4, **arguments})
 
 
 # --- endpoints -------------------------------------------------------------------------------------------------------

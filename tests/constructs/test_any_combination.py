@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from aws_cdk import App, Duration, Size, Stack
+from aws_cdk import aws_autoscaling as autoscaling
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_fsx as fsx
 from aws_cdk import aws_iam as iam
@@ -49,6 +50,7 @@ from constructs_lib import (
     PoolState,
     Purchase,
     QueueDemand,
+    ShortfallDemand,
     SpotAllocation,
     StackExpiry,
     Telemetry,
@@ -184,7 +186,14 @@ SUBNETS = st.sampled_from(
         ec2.SubnetSelection(subnet_type=ec2.SubnetType.PUBLIC, availability_zones=["us-east-1b"]),
     ]
 ).map(same)
-DEMANDS = st.just(lambda scope: QueueDemand(sqs.Queue(scope, "Jobs"), messages_per_instance=2))
+DEMANDS = st.sampled_from(
+    [
+        lambda scope: QueueDemand(sqs.Queue(scope, "Jobs"), messages_per_instance=2),
+        lambda scope: ShortfallDemand(
+            autoscaling.AutoScalingGroup.from_auto_scaling_group_name(scope, "First", "first-fleet")
+        ),
+    ]
+)
 POLICIES = st.sampled_from(
     [
         IdlePolicy(window=Duration.minutes(30), max_instance_life=Duration.days(7), at_minimum=AtMinimum.REPLACE),

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 from aws_cdk import App, Stack
+from aws_cdk import aws_ec2 as ec2
 
-from constructs_lib import FleetImage, UnsupportedInstanceTypeError
+from constructs_lib import FleetImage, Purchase, UnsupportedInstanceTypeError
 from constructs_lib.catalog import AcceleratedType, known_types
 from constructs_lib.errors import ArgumentError, FleetError
 from constructs_lib.telemetry import kind_of
@@ -24,6 +25,11 @@ AWS_HAS_AN_IMAGE = {
     name
     for name in OFFERED
     if TYPES[name].driver == "open" or (TYPES[name].kind == "neuron" and TYPES[name].family != "inf1")
+}
+# What AWS does not sell On-Demand is bought so.
+IN_A_BLOCK: Mapping[str, Any] = {
+    "purchase": Purchase.capacity_block(reservation_id="cr-0123456789abcdef0", end="2030-03-08T11:30:00Z"),
+    "vpc_subnets": ec2.SubnetSelection(availability_zones=["us-east-1b"]),
 }
 _FLEETS_IN_A_STACK = 10  # a stack holds 500 resources
 
@@ -42,7 +48,8 @@ def resources() -> Mapping[str, list[Mapping[str, Any]]]:
         if number % _FLEETS_IN_A_STACK == 0:
             scope = Stack(app, f"Stack{number}")
             network = vpc(scope)
-        fleet(scope, f"Fleet{number}", vpc=network, instance_types=name, image=image_for(name))
+        bought = IN_A_BLOCK if TYPES[name].on_demand is False else {}
+        fleet(scope, f"Fleet{number}", vpc=network, instance_types=name, image=image_for(name), **bought)
         stacks[name] = scope.artifact_id
     assembly = app.synth()
     templates = {id: assembly.get_stack_artifact(id).template["Resources"] for id in set(stacks.values())}

@@ -41,7 +41,7 @@ def templates(names: tuple[str, ...], block: bool) -> Mapping[str, tuple[str, Ma
             instance_types=name,
             image=FleetImage.from_ssm_parameter("/golden/ami"),
             network=FleetNetwork.efa() if TYPES[name].efa_interfaces else None,
-            purchase=BLOCK if block else None,
+            purchase=BLOCK if block or TYPES[name].on_demand is False else None,
         )
         homes[name] = (f"Fleet{number}", scope.artifact_id)
     assembly = app.synth()

@@ -29,6 +29,11 @@ from tests.constructs.test_nag import synthesized
 from tests.support.stacks import fleet, fleet_template, project_context, stack, vpc
 
 EFA = FleetNetwork.efa()
+# For types that AWS does not sell On-Demand.
+IN_A_BLOCK: Mapping[str, Any] = {
+    "purchase": Purchase.capacity_block(reservation_id="cr-0123456789abcdef0", end="2030-03-08T11:30:00Z"),
+    "vpc_subnets": ec2.SubnetSelection(availability_zones=["us-east-1b"]),
+}
 SINGLE = [NetworkCard(interfaces=15, efa=True)]
 
 
@@ -126,7 +131,7 @@ def test_a_first_card_without_efa_has_the_primary_interface_alone() -> None:
 
 @pytest.mark.parametrize(("count", "cards"), [(None, range(1, 16, 2)), (8, range(1, 16, 2)), (4, (1, 5, 9, 13))])
 def test_p6e_has_documented_choices_of_cards(count: int | None, cards: Sequence[int]) -> None:
-    made = layout(efa_template("p6e-gb200.36xlarge", FleetNetwork.efa(interfaces=count)))
+    made = layout(efa_template("p6e-gb200.36xlarge", FleetNetwork.efa(interfaces=count), **IN_A_BLOCK))
     assert made == [(0, 0, "interface"), *((card, 0, "efa-only") for card in cards)]
 
 
@@ -404,13 +409,17 @@ def test_case_19_several_interfaces_get_no_public_address(instance_type: str, to
         (EFA, ["g6e.48xlarge", "p4d.24xlarge"], r"where EFA traffic reaches no other \(p4d\)"),
         (FleetNetwork.efa(interfaces=5), "p4d.24xlarge", r"network.interfaces must be at most 4 for p4d.24xl"),
         (FleetNetwork.efa(interfaces=2), "g5.48xlarge", r"network.interfaces must be at most 1 for g5.48xlarge, got 2"),
-        (FleetNetwork.efa(interfaces=16), "p6e-gb200.36xlarge", r"network.interfaces must be 4 or 8 for p6e-gb200"),
         ("efa", "p4d.24xlarge", r"network must be a FleetNetwork, got 'efa'; make it with FleetNetwork.efa\(\)"),
     ],
 )  # fmt: skip
 def test_what_efa_cannot_be_combined_with(network: Any, instance_types: Any, message: str) -> None:
     with pytest.raises(ArgumentError, match=rf"^Test/Fleet: .*{message}"):
         fleet_template(instance_types=instance_types, network=network)
+
+
+def test_p6e_takes_as_many_interfaces_as_aws_documents() -> None:
+    with pytest.raises(ArgumentError, match=r"^Test/Fleet: network.interfaces must be 4 or 8 for p6e-gb200"):
+        efa_template("p6e-gb200.36xlarge", FleetNetwork.efa(interfaces=16), **IN_A_BLOCK)
 
 
 @pytest.mark.parametrize("types", [["p5.48xlarge", "p5e.48xlarge"], ["g5.48xlarge", "g6.48xlarge", "g6e.8xlarge"]])

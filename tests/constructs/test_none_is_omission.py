@@ -8,12 +8,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from aws_cdk import Stack
+from aws_cdk import Duration, Size, Stack
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_fsx as fsx
 
 from constructs_lib import (
     AcceleratedFleet,
+    Drain,
     FleetNetwork,
     FleetStorage,
     FlexibleTypes,
@@ -138,6 +139,16 @@ def test_none_is_as_if_left_out_of_a_question() -> None:
         (Purchase.reservation(), Purchase.reservation(fall_back=True)),
         (FleetNetwork.efa(placement=Placement.spread()), FleetNetwork.efa(placement=Placement.spread())),
         (Placement.partition(3), Placement.partition(3)),
+        (FleetNetwork.standard(), FleetNetwork.standard(placement=Placement.none())),
+        (
+            FleetStorage(root_volume_size=Size.tebibytes(2)),
+            FleetStorage(root_volume_size=Size.gibibytes(2048), root_volume_iops=None),
+        ),
+        (Drain(), Drain(deadline=Duration.seconds(300), signal="SIGTERM", drain_on_rebalance=False)),
+        (
+            FlexibleTypes(kind="nvidia", models=["L4", "L40S"], exclude=["g6*", "g5*"]),
+            FlexibleTypes(kind="nvidia", models=["L40S", "L4"], exclude=["g5*", "g6*"]),
+        ),
         (Placement.in_group("ours"), Placement.in_group("ours")),
         (FlexibleTypes(kind="nvidia", models=["L4"]), FlexibleTypes(kind="nvidia", models=("L4",))),
         (Workload.fpga(), Workload.fpga(accelerators=None)),
@@ -158,6 +169,8 @@ def test_values_that_say_the_same_are_equal_and_have_one_hash(one: object, other
         (FleetNetwork.efa(), FleetNetwork.standard()),
         (Placement.partition(3), Placement.partition(4)),
         (Placement.cluster(), Placement.none()),
+        (FleetStorage(root_volume_size=Size.tebibytes(2)), FleetStorage(root_volume_size=Size.tebibytes(1))),
+        (Drain(), Drain(deadline=Duration.seconds(301))),
         (Workload.graphics(), Workload.fpga()),
     ],
 )

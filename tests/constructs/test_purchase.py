@@ -90,6 +90,9 @@ def test_no_type_has_a_weight(purchase: Purchase) -> None:
 def test_case_80_rebalancing_is_explicit_and_a_choice(purchase: Purchase, rebalances: bool) -> None:
     made = fleet_template(instance_types=TWO, purchase=purchase)
     assert group_of(made)["CapacityRebalance"] is rebalances
+    # What is to come before the one at risk goes must be allowed to: a group that ends first would only lose it sooner.
+    percentages = {"MinHealthyPercentage": 100, "MaxHealthyPercentage": 110}
+    assert (group_of(made)["InstanceMaintenancePolicy"] == percentages) is rebalances
     assert findings(made) == []
 
 

@@ -9,7 +9,19 @@ import pytest
 from aws_cdk import Duration, Size
 from aws_cdk import aws_ec2 as ec2
 
-from constructs_lib import AcceleratedType, ArgumentError, FleetStorage, PoolState, Purchase, WarmPool
+from constructs_lib import (
+    AcceleratedType,
+    ArgumentError,
+    FleetSchedule,
+    FleetStorage,
+    Hours,
+    IdlePolicy,
+    KeepWarm,
+    PoolState,
+    Purchase,
+    WakeUp,
+    WarmPool,
+)
 from constructs_lib.catalog import known_types
 from tests.constructs.purchasing import findings, group_of, launch_data, told
 from tests.constructs.reading import needs, only, resources, role_statements, text, user_data
@@ -253,3 +265,18 @@ def test_the_size_for_many_starts_is_the_mean_and_some_deviations() -> None:
 def test_two_that_say_the_same_are_equal() -> None:
     assert WarmPool(min_size=2) == WarmPool(min_size=2, max_prepared=2, prepare_within=Duration.minutes(30))
     assert WarmPool(min_size=2) != WarmPool(min_size=2, prepare_within=Duration.minutes(31))
+
+
+def test_instances_that_wait_running_are_not_woken_ahead_of_their_work_unless_they_are_kept() -> None:
+    """They have been idle for hours: with nothing on the queue yet, the next pass would release them."""
+    wake = FleetSchedule(wake_ups=[WakeUp(at="08:00", instances=1, time_zone="UTC")])
+    morning = KeepWarm(instances=1, hours=Hours(start="08:00", end="10:00", time_zone="UTC"))
+    running: dict[str, Any] = {
+        "warm_pool": WarmPool(min_size=1, state=PoolState.RUNNING),
+        "queue": {"messages_per_instance": 1},
+    }
+    with pytest.raises(ArgumentError, match=r"warm_pool.state must not be RUNNING where FleetSchedule\(wake_ups=...\)"):
+        fleet_template(**running, schedule=wake)
+    fleet_template(**running, schedule=wake, idle=IdlePolicy(keep_warm=[morning]))
+    fleet_template(**running, schedule=FleetSchedule())
+    fleet_template(**{**running, "warm_pool": WarmPool(min_size=1)}, schedule=wake)

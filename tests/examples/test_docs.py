@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 from aws_cdk import Duration
-from aws_cdk.assertions import Template
+from aws_cdk.assertions import Annotations, Match, Template
 
 import constructs_lib
-from tests.support.stacks import ROOT, fleet, stack
+from tests.constructs.scenarios import queue
+from tests.support.stacks import ROOT, fleet, stack, vpc
 
 _PARAMETERS = ("drain", "idle", "instance_types", "network", "schedule", "warm_pool", "workload")
 
@@ -44,6 +45,20 @@ def test_parameters_make_a_fleet(text: str) -> None:
         given["instance_types"] = given["max_capacity"] = None
     fleet(scope, **given)
     Template.from_stack(scope)
+
+
+@pytest.mark.parametrize("text", _found(("spot = AcceleratedFleet(",)))
+def test_fleets_stand_beside_each_other(text: str) -> None:
+    scope = stack()
+    given = {"stack": scope, "vpc": vpc(scope), "jobs": queue(scope)}
+    exec(compile(text, "docs", "exec"), {**_names(), **given})
+    Template.from_stack(scope)
+    ours = Annotations.from_stack(scope).find_warning("*", Match.string_like_regexp("@cdk-accelerated-fleet"))
+    assert [str(each.entry.data) for each in ours] == []
+
+
+def test_the_ladder_is_run() -> None:
+    assert len(_found(("spot = AcceleratedFleet(",))) == 1
 
 
 @pytest.mark.parametrize("text", _found(("StackExpiry(", "OrphanSweep(")))

@@ -243,5 +243,8 @@ def test_only_the_unused_versions_of_the_fleets_template_go(sweeper: Sweeper, aw
     aws.add_group("neighbour", [])
     only_name = {"LaunchTemplateName": f"name-of-{TEMPLATE}", "Version": "6"}
     world.autoscaling.launches_from["neighbour"] = {"LaunchTemplate": only_name}
-    assert sorted(sweeper.run_twice()["freed"]) == [f"{TEMPLATE}:{version}" for version in (2, 7, 8)]
-    assert world.template_versions(TEMPLATE) == [1, 3, 4, 5, 6, 9]
+    group = aws.autoscaling.groups["train"]
+    group.warm_pool.append(type(group.members[0])("i-warm", "Warmed:Stopped"))
+    world.autoscaling.member_launched_from["i-warm"] = {"LaunchTemplate": {**by_id, "Version": "7"}}
+    assert sorted(sweeper.run_twice()["freed"]) == [f"{TEMPLATE}:{version}" for version in (2, 8)]
+    assert world.template_versions(TEMPLATE) == [1, 3, 4, 5, 6, 7, 9]

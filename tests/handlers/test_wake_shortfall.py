@@ -160,8 +160,9 @@ def test_as_many_start_as_were_missing_all_the_time(aws: FakeAws) -> None:
 
 
 def test_what_is_on_its_way_is_not_missing(aws: FakeAws) -> None:
-    other = short(aws, wants=3)
-    other.members += [FakeMember("i-1", "Pending"), FakeMember("i-2", "Pending:Wait")]
+    other = short(aws, wants=5)
+    states = ("Pending", "Pending:Wait", "ReplacingRootVolume", "RootVolumeReplaced")
+    other.members += [FakeMember(f"i-{state}", state) for state in states]
     StandIn(aws).run()
     assert set_to(aws) == [1]
 

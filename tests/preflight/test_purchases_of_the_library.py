@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pytest
@@ -42,7 +42,7 @@ def block(**facts: Any) -> dict[str, Any]:
     return reservation(ReservationType="capacity-block", EndDate=END, **facts)
 
 
-def report(*reservations: dict[str, Any], **arguments: Any) -> Report:
+def report(*reservations: dict[str, Any], now: datetime = NOW, **arguments: Any) -> Report:
     scope = stack()
     fleet(scope, **{"instance_types": "p5.48xlarge", "max_capacity": 4, **arguments})
     account = FakeAccount(
@@ -53,7 +53,7 @@ def report(*reservations: dict[str, Any], **arguments: Any) -> Report:
     efa = {"EfaSupported": True, "EfaInfo": {"MaximumEfaInterfaces": 32}}
     p5 = machine("p5.48xlarge", 192, NetworkInfo=efa, SupportedUsageClasses=["on-demand", "spot", "capacity-block"])
     account.machines = [each for each in account.machines if each["InstanceType"] != "p5.48xlarge"] + [p5]
-    return preflight(Synthesized.from_stack(scope).to_json(), account, now=NOW)
+    return preflight(Synthesized.from_stack(scope).to_json(), account, now=now)
 
 
 def one_zone() -> ec2.SubnetSelection:
@@ -87,6 +87,30 @@ def test_case_18_a_block_that_ends_before_the_fleet_was_told_is_noticed() -> Non
         "warning",
         True,
     )
+
+
+def test_case_18_a_block_that_was_extended_after_the_fleet_was_told_is_noticed() -> None:
+    longer = {**block(), "EndDate": END + timedelta(days=1)}
+    finding = only(report(longer, purchase=BLOCK, vpc_subnets=one_zone()), ASKED)
+    assert (finding.severity, finding.cure) == ("warning", "write the template for the end 2026-12-09T11:30:00Z")
+
+
+def test_case_18_the_end_of_a_block_that_is_over_cannot_be_deployed() -> None:
+    after = report(block(), now=END + timedelta(days=1), purchase=BLOCK, vpc_subnets=one_zone())
+    finding = only(after, "scheduled action")
+    assert (finding.severity, "which is past: Auto Scaling refuses it" in finding.message) == ("error", True)
+    assert not found(report(block(), purchase=BLOCK, vpc_subnets=one_zone()), "scheduled action")
+
+
+def test_a_block_of_ours_that_begins_later_opens_its_group_then() -> None:
+    start = NOW.replace(hour=11, minute=30) + timedelta(days=2)
+    later = block(State="scheduled", StartDate=start)
+    purchase = Purchase.capacity_block(reservation_id=ID, start=start, end=END)
+    fine = only(report(later, purchase=purchase, vpc_subnets=one_zone()), ASKED)
+    assert fine.severity == "ok"
+    assert fine.message.startswith(f"{ID} is from 2026-12-02 11:30 UTC on a Capacity Block: 4 p5.48xlarge")
+    at_once = only(report(later, purchase=BLOCK, vpc_subnets=one_zone()), ASKED)
+    assert (at_once.severity, "launches before it is active fail" in at_once.message) == ("warning", True)
 
 
 def test_a_block_that_is_of_another_type_is_noticed() -> None:

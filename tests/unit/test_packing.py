@@ -302,6 +302,6 @@ def test_without_the_solver_the_message_says_what_to_install(monkeypatch: pytest
     monkeypatch.setitem(sys.modules, "ortools", None)
     monkeypatch.setitem(sys.modules, "ortools.sat.python", None)
 
-    with pytest.raises(MissingExtraError, match=r"pip install 'cdk-accelerated-fleet\[packing\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install ortools, or pip install '\.\[packing\]' in a checkout"):
         pack(models(1), instance_type=L9)
     assert issubclass(MissingExtraError, FleetError)

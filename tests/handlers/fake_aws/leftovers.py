@@ -268,7 +268,8 @@ class LeftoversOfAutoScaling(_InFront):
     def describe_warm_pool(self, parameters: Parameters) -> dict[str, Any]:
         assert parameters["MaxRecords"] <= 50
         group = self._behind.groups[parameters["AutoScalingGroupName"]]
-        return {"Instances": [each.document() for each in group.warm_pool]}
+        documents = (each.document() for each in group.warm_pool)
+        return {"Instances": [{**each, **self.member_launched_from.get(each["InstanceId"], {})} for each in documents]}
 
 
 class LeftoversOfStacks(_InFront):
