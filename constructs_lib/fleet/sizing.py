@@ -183,7 +183,8 @@ def _recommended(
             f"The tables do not know {surroundings.region}: types are ranked by the prices of us-east-1, and whether "
         )
         return answer, {"prices": f"{text}the region offers them nobody has checked."}
-    if answer.accelerated or all(each.throughput is None for each in answer.unmeasured):
+    priceless = [each for each in answer.unmeasured if each.throughput is not None and each.usd_per_hour is None]
+    if answer.accelerated or not priceless:
         return answer, {}
     offered = [each for each in given or known_types().values() if region in (each.regions or ())]
     text = f"Prices in {region} are in no table: the types that it offers are ranked by those of us-east-1."
@@ -234,6 +235,8 @@ def _nothing_ranked(answer: Recommendation, surroundings: Surroundings) -> tuple
     if able:
         rule = "be one for which types can be chosen by what somebody has measured"
         named = f"name types beside it with instance_types, of those that hold it: {', '.join(able[:5])}"
+        reasons = dict.fromkeys(each.why_unranked for each in unmeasured if each.why_unranked)
+        named = f"{named} ({'; '.join(reasons)})" if reasons else named
         return rule, shown, f"{excluded}: change them, or {named}" if measured else named
     others = [*measured, *(each.instance_type for each in unmeasured)]
     if others:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import pytest
@@ -284,3 +285,14 @@ def test_two_that_say_the_same_are_equal() -> None:
     assert FlexibleTypes(kind="nvidia", models=["L4", "L4"]) == FlexibleTypes(kind="nvidia", models=["L4"])
     assert FlexibleTypes(kind="nvidia", usd_per_hour=2) == FlexibleTypes(kind="nvidia", usd_per_hour=2.0)
     assert FlexibleTypes(kind="nvidia", usd_per_hour=2) != FlexibleTypes(kind="nvidia", usd_per_hour=3)
+
+
+def test_what_is_not_known_of_a_type_fits_no_range(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing unfit starts. Today the catalogue knows all, and a refreshed one may not."""
+    table = dict(known_types())
+    table["g6.xlarge"] = dataclasses.replace(table["g6.xlarge"], memory_mib=None, vcpus=None)
+    monkeypatch.setattr("constructs_lib.fleet.flexible_types.known_types", lambda: table)
+    everything = {each.name for each in FlexibleTypes(kind="nvidia").types()}
+    ranged = {each.name for each in FlexibleTypes(kind="nvidia", memory_mib=1).types()}
+    assert everything - ranged == {"g6.xlarge"}
+    assert "g6.xlarge" not in {each.name for each in FlexibleTypes(kind="nvidia", vcpus=(1, None)).types()}
