@@ -24,6 +24,7 @@ _NAME = re.compile(r"[a-z][a-z0-9-]*\.[a-z0-9-]+")
 _DATE = re.compile(r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])")
 _MOST = 10**12  # beyond all machines, and within what can be calculated with
 _MOST_ACCELERATORS = 10_000
+_DAY_MINUTES = 24 * 60
 _IF_UNKNOWN = "leave it out if you do not know"
 _STATE_THE_FACTS = (
     "pass AcceleratedType(name=..., kind=..., model=..., accelerators=..., accelerator_memory_mib=..., "
@@ -170,7 +171,7 @@ class AcceleratedType:
                 instance_of(where, parameter, value, bool, cure=f"write True or False, or {_IF_UNKNOWN}")
         if self.block_end_minutes is not None:
             cure = f"give minutes, or {_IF_UNKNOWN}"
-            integer(where, "block_end_minutes", self.block_end_minutes, minimum=0, maximum=_MOST, cure=cure)
+            integer(where, "block_end_minutes", self.block_end_minutes, minimum=0, maximum=_DAY_MINUTES, cure=cure)
             if self.capacity_block is False:
                 rule = "be left out for a type without Capacity Blocks"
                 raise ArgumentError(complaint(where, "block_end_minutes", rule, self.block_end_minutes, cure))

@@ -103,6 +103,11 @@ class Surroundings:
         return None if is_token(self.region) or self.region not in regions() else self.region
 
     @property
+    def bought(self) -> Purchase:
+        """How the instances are bought; one of the wrong type is refused elsewhere."""
+        return self.purchase if isinstance(self.purchase, Purchase) else Purchase.on_demand()
+
+    @property
     def reserved(self) -> bool:
         """Whether capacity of a certain type is paid for already."""
         return isinstance(self.purchase, (CapacityBlockPurchase, ReservationPurchase))
@@ -115,11 +120,9 @@ class Surroundings:
     def take(self, choice: Choice) -> bool:
         """Whether a type can be bought, wired and booted this way."""
         facts = known_types()[choice.instance_type]
-        spot = isinstance(self.purchase, Purchase) and self.purchase.uses_spot
         image = self.image if isinstance(self.image, FleetImage) else FleetImage.deep_learning_base()
-        sold = facts.spot if spot else facts.on_demand
         wired = bool(facts.efa_interfaces) or not self.with_efa
-        return sold is not False and wired and image.boots(facts, kind_of([facts], where=choice.instance_type))
+        return self.bought.sells(facts) and wired and image.boots(facts, kind_of([facts], where=choice.instance_type))
 
 
 def size(
@@ -146,7 +149,7 @@ def size(
         return Sizing(instance_types=instance_types, max_capacity=max_capacity, idle=idle)
     cure = "write for example Workload.inference(model='llama-3.1-8b', rate=2000)"
     instance_of(where, "workload", workload, Workload, cure=cure)
-    given = None if instance_types is None else _given_types(where, instance_types)
+    given = None if instance_types is None else _given_types(where, instance_types, surroundings)
     answer, prices = _recommended(workload, given, surroundings)
     if given is None:
         chosen = _choose(where, answer, surroundings)
@@ -191,9 +194,11 @@ def _recommended(
     return recommend(workload, instance_types=offered), {"prices": text}
 
 
-def _given_types(where: str, given: InstanceTypes | FlexibleTypes) -> list[AcceleratedType]:
-    named = given.types() if isinstance(given, FlexibleTypes) else given
-    types, _ = accelerated_types(where, named)
+def _given_types(where: str, given: InstanceTypes | FlexibleTypes, surroundings: Surroundings) -> list[AcceleratedType]:
+    if isinstance(given, FlexibleTypes):
+        # What is never sold so is left out of them; if that leaves none, the check of the purchase says so.
+        return [each for each in given.types() if surroundings.bought.sells(each)] or list(given.types())
+    types, _ = accelerated_types(where, given)
     return list(types)
 
 
@@ -242,8 +247,8 @@ def _nothing_ranked(answer: Recommendation, surroundings: Surroundings) -> tuple
     if others:
         rule = "fit types that can be bought, wired and booted as the fleet is told to"
         return rule, shown, f"change purchase, network or image, which exclude {', '.join(others[:5])}"
-    reasons = "; ".join(dict.fromkeys(each.reason for each in answer.refused))
-    return "fit an accelerated instance type", shown, f"ask for less: {reasons or 'nothing holds it'}"
+    refusals = "; ".join(dict.fromkeys(each.reason for each in answer.refused))
+    return "fit an accelerated instance type", shown, f"ask for less: {refusals or 'nothing holds it'}"
 
 
 def _check_fit(where: str, answer: Recommendation, given: Sequence[AcceleratedType]) -> tuple[Choice, ...]:

@@ -124,7 +124,7 @@ def test_case_18_ultraservers_are_ended_earlier_and_so_is_their_fleet(
 def test_case_18_the_room_is_checked_by_the_types_own_time() -> None:
     purchase = block(start="2027-03-08T10:15Z")
     assert block_fleet(purchase=purchase)
-    with pytest.raises(ArgumentError, match="purchase.start must be before 2027-03-08T10:09:00Z"):
+    with pytest.raises(ArgumentError, match=r"purchase\.start must be before 2027-03-08T10:09:00Z"):
         block_fleet(instance_types=newer(block_end_minutes=60), purchase=purchase)
 
 

@@ -296,3 +296,12 @@ def test_what_is_not_known_of_a_type_fits_no_range(monkeypatch: pytest.MonkeyPat
     ranged = {each.name for each in FlexibleTypes(kind="nvidia", memory_mib=1).types()}
     assert everything - ranged == {"g6.xlarge"}
     assert "g6.xlarge" not in {each.name for each in FlexibleTypes(kind="nvidia", vcpus=(1, None)).types()}
+
+
+def test_more_types_than_auto_scaling_takes_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    like = known_types()["g6.xlarge"]
+    table = {f"g6.{number}xlarge": dataclasses.replace(like, name=f"g6.{number}xlarge") for number in range(401)}
+    monkeypatch.setattr("constructs_lib.fleet.flexible_types.known_types", lambda: table)
+    with pytest.raises(ArgumentError, match="leave at most 400 types, got 401"):
+        FlexibleTypes(kind="nvidia")
+    assert len(FlexibleTypes(kind="nvidia", exclude=["g6.0xlarge"]).types()) == 400

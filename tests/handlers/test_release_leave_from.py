@@ -138,7 +138,7 @@ def test_case_18_what_is_not_known_of_work_keeps_nobody(aws: FakeAws, operation:
 def test_case_18_a_group_that_cannot_be_read_loses_nobody(aws: FakeAws) -> None:
     aws.add_group(GROUP, ("i-1",), **SIZES)
     aws.fail("DescribeAutoScalingGroups", "InternalError")
-    with pytest.raises(Exception, match="InternalError|DescribeAutoScalingGroups"):
+    with pytest.raises(Exception, match=r"InternalError|DescribeAutoScalingGroups"):
         Release(aws, leave_at(aws, -1)).run()
     assert aws.changes() == []
 
