@@ -357,7 +357,7 @@ def test_a_vpc_that_is_yet_to_be_looked_up_is_not_judged(chosen: ec2.SubnetSelec
     [
         ("eu-west-1", ["g6.xlarge", "g5.xlarge"], ["g6.xlarge"]),
         ("eu-west-1", ["g5.xlarge"], []),
-        ("eu-west-1", FlexibleTypes(kind="nvidia", models=["L4", "A10G"]), []),
+        ("eu-west-1", FlexibleTypes(kind="nvidia", models=["L4", "A10G"], usd_per_hour=20), []),
         ("moon-north-1", ["g6.xlarge"], []),
         (None, ["g6.xlarge"], []),
         ("eu-west-1", stated("g9.xlarge", SINGLE), []),
