@@ -120,7 +120,8 @@ def test_case_26_each_is_in_a_cluster_group_if_it_can_where_nothing_is_reserved(
     found = templates(tuple(WITH_EFA), False)[name]
     strategies = [each["Strategy"] for _, each in of(found, "AWS::EC2::PlacementGroup")]
     placed = TYPES[name].placement
-    clustered = placed is None or "cluster" in placed
+    # What is sold in Capacity Blocks alone stands where its block does.
+    clustered = (placed is None or "cluster" in placed) and TYPES[name].on_demand is not False
     assert strategies == (["cluster"] if clustered else [])
     assert ("PlacementGroup" in group(found)) is clustered
     assert len(group(found)["VPCZoneIdentifier"]) == 1
