@@ -52,8 +52,10 @@ def advise_on_overrides(scope: Construct, launch_template: ec2.LaunchTemplate) -
 
     Nobody can look at what ``add_property_override`` writes: the CDK keeps that to itself until it is in the template.
     """
+    resource = launch_template.node.default_child
+    assert resource is not None
     # After every aspect that may change something.
-    Aspects.of(launch_template).add(_NothingOutlivesTheGroup(scope), priority=AspectPriority.READONLY)
+    Aspects.of(resource).add(_NothingOutlivesTheGroup(scope), priority=AspectPriority.READONLY)
 
 
 @jsii.implements(IAspect)
