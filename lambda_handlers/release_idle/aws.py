@@ -9,10 +9,10 @@ from functools import partial
 from typing import Protocol, TypedDict
 
 from release_idle.members import Machine
-from release_idle.metric_reader import MetricClient
 from release_idle.state import ParameterClient
 from runtime.activities import ActivityReader
 from runtime.group_reader import GroupReader, WarmPoolReader
+from runtime.metric_data import MetricClient
 from runtime.patience import Patience
 from runtime.queue_reader import QueueReader
 

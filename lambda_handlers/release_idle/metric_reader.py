@@ -5,65 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Protocol, TypedDict
 
 from release_idle.measurement import Point, Reading, Series, Signal, Span, Unreadable
 from runtime.aws_errors import AWS_ERRORS, error_code
+from runtime.metric_data import MetricClient, MetricQuery, MetricResult, metric_pages
 from runtime.patience import OutOfTime, Patience
-
-
-class Dimension(TypedDict):
-    Name: str
-    Value: str
-
-
-class Metric(TypedDict):
-    Namespace: str
-    MetricName: str
-    Dimensions: list[Dimension]
-
-
-class MetricStat(TypedDict):
-    Metric: Metric
-    Period: int
-    Stat: str
-
-
-class MetricQuery(TypedDict):
-    Id: str
-    MetricStat: MetricStat
-    ReturnData: bool
-
-
-class MetricResult(TypedDict, total=False):
-    Id: str
-    StatusCode: str
-    Timestamps: list[datetime]
-    Values: list[float]
-
-
-class Message(TypedDict, total=False):
-    Code: str
-    Value: str
-
-
-class MetricPage(TypedDict, total=False):
-    MetricDataResults: list[MetricResult]
-    NextToken: str
-    Messages: list[Message]
-
-
-class MetricClient(Protocol):
-    """The call that reads metrics."""
-
-    def get_metric_data(
-        self,
-        *,
-        MetricDataQueries: Sequence[MetricQuery],
-        StartTime: datetime,
-        EndTime: datetime,
-        NextToken: str = ...,
-    ) -> MetricPage: ...
 
 
 @dataclass
@@ -111,7 +57,7 @@ def _read_batch(
     gathered = {query["Id"]: _Gathered() for query in queries}
     stamps: dict[datetime, datetime] = {}
     complaints: list[str] = []
-    for page in _pages(client, queries, span, patience):
+    for page in metric_pages(client, queries, span.start, span.end, patience, "reading metrics"):
         complaints += [message.get("Code", "message") for message in page.get("Messages", [])]
         results = page.get("MetricDataResults")
         if results is None or any(result.get("Id") not in gathered for result in results):
@@ -130,23 +76,6 @@ def _read_batch(
         instance_id: _reading(each, span, absent=absent)
         for instance_id, each in zip(instance_ids, gathered.values(), strict=True)
     }
-
-
-def _pages(
-    client: MetricClient, queries: Sequence[MetricQuery], span: Span, patience: Patience
-) -> Iterator[MetricPage]:
-    token: str | None = None
-    while True:
-        more = {} if token is None else {"NextToken": token}
-
-        def ask(more: Mapping[str, str] = more) -> MetricPage:
-            return client.get_metric_data(MetricDataQueries=queries, StartTime=span.start, EndTime=span.end, **more)
-
-        page = patience.call("reading metrics", ask)
-        yield page
-        token = page.get("NextToken")
-        if not token:
-            return
 
 
 def _gather(gathered: _Gathered, result: MetricResult, known: dict[datetime, datetime]) -> None:

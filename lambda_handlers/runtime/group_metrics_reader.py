@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal, Protocol, TypedDict
+from typing import Literal
 
+from runtime.metric_data import MetricClient, MetricQuery, MetricResult, metric_pages
 from runtime.patience import Patience
 
 _NAMESPACE = "AWS/AutoScaling"
@@ -16,60 +17,6 @@ _PERIOD_SECONDS = 60
 
 class UnreadableMetrics(Exception):
     """CloudWatch did not answer in full, or with something that is no number of instances."""
-
-
-class Dimension(TypedDict):
-    Name: str
-    Value: str
-
-
-class Metric(TypedDict):
-    Namespace: str
-    MetricName: str
-    Dimensions: list[Dimension]
-
-
-class MetricStat(TypedDict):
-    Metric: Metric
-    Period: int
-    Stat: str
-
-
-class MetricQuery(TypedDict):
-    Id: str
-    MetricStat: MetricStat
-    ReturnData: bool
-
-
-class MetricResult(TypedDict, total=False):
-    Id: str
-    StatusCode: str
-    Timestamps: list[datetime]
-    Values: list[float]
-
-
-class Message(TypedDict, total=False):
-    Code: str
-    Value: str
-
-
-class MetricPage(TypedDict, total=False):
-    MetricDataResults: list[MetricResult]
-    NextToken: str
-    Messages: list[Message]
-
-
-class GroupMetricsReader(Protocol):
-    """The call that `read_group_metrics` makes."""
-
-    def get_metric_data(
-        self,
-        *,
-        MetricDataQueries: Sequence[MetricQuery],
-        StartTime: datetime,
-        EndTime: datetime,
-        NextToken: str = ...,
-    ) -> MetricPage: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,7 +37,7 @@ class _Gathered:
 
 
 def read_group_metrics(
-    client: GroupMetricsReader, metrics: Sequence[GroupMetric], start: datetime, end: datetime, patience: Patience
+    client: MetricClient, metrics: Sequence[GroupMetric], start: datetime, end: datetime, patience: Patience
 ) -> list[Mapping[datetime, float]]:
     """Return the value of each metric in each minute that has one, from `start` to before `end`.
 
@@ -99,7 +46,7 @@ def read_group_metrics(
     """
     queries = [_query(f"m{number}", metric) for number, metric in enumerate(metrics)]
     gathered = {query["Id"]: _Gathered() for query in queries}
-    for page in _pages(client, queries, start, end, patience):
+    for page in metric_pages(client, queries, start, end, patience, "reading the group's metrics"):
         complaints = [message.get("Code", "message") for message in page.get("Messages", [])]
         if complaints:
             # About the call as a whole: nobody can say which metric is whole.
@@ -115,23 +62,6 @@ def read_group_metrics(
                 f"GetMetricData: {metric.name} of {metric.group_name}: {each.status or 'no answer'}"
             )
     return [each.points for each in gathered.values()]
-
-
-def _pages(
-    client: GroupMetricsReader, queries: Sequence[MetricQuery], start: datetime, end: datetime, patience: Patience
-) -> Iterator[MetricPage]:
-    token: str | None = None
-    while True:
-        more = {} if token is None else {"NextToken": token}
-
-        def ask(more: Mapping[str, str] = more) -> MetricPage:
-            return client.get_metric_data(MetricDataQueries=queries, StartTime=start, EndTime=end, **more)
-
-        page = patience.call("reading the group's metrics", ask)
-        yield page
-        token = page.get("NextToken")
-        if not token:
-            return
 
 
 def _gather(gathered: _Gathered, result: MetricResult) -> None:

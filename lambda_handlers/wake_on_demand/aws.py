@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from runtime.group_metrics_reader import GroupMetricsReader
 from runtime.group_reader import GroupReader
+from runtime.metric_data import MetricClient
 from runtime.patience import Patience
 from runtime.queue_reader import QueueReader
 
@@ -24,7 +24,7 @@ class Clients:
     """The AWS clients of the wake function."""
 
     autoscaling: AutoScalingClient
-    cloudwatch: GroupMetricsReader
+    cloudwatch: MetricClient
     sqs: QueueReader
 
 
