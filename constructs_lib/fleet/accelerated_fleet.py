@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import jsii
 from aws_cdk import Stack
 from aws_cdk import aws_autoscaling as autoscaling
@@ -59,10 +61,12 @@ from constructs_lib.release import (
     ScaleInProtection,
     doubt_of_node_program,
 )
-from constructs_lib.rightsizing import Workload
 from constructs_lib.scaling import Demand, FleetSchedule, ScheduledCapacity, WakeOnDemand
 from constructs_lib.telemetry import FleetMetrics, Telemetry, billed_metrics, fleet_widgets, names
 from constructs_lib.validation import complaint
+
+if TYPE_CHECKING:
+    from constructs_lib.rightsizing import Workload
 
 _MOST_FAILED_LAUNCHES = 5
 

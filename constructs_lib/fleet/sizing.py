@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from aws_cdk import Annotations, CfnResource, Duration
 from aws_cdk import aws_autoscaling as autoscaling
@@ -18,10 +19,12 @@ from constructs_lib.fleet.instance_types import InstanceTypes, accelerated_types
 from constructs_lib.fleet.network import FleetNetwork
 from constructs_lib.fleet.purchase import CapacityBlockPurchase, Purchase, ReservationPurchase
 from constructs_lib.release import IdlePolicy
-from constructs_lib.rightsizing import Choice, Recommendation, Workload, recommend
-from constructs_lib.rightsizing.cold_start import cold_start_seconds
 from constructs_lib.telemetry import kind_of
 from constructs_lib.validation import complaint, instance_of, is_token
+
+# Its tables and their many classes are imported where a workload needs them: a fleet without one does not pay for them.
+if TYPE_CHECKING:
+    from constructs_lib.rightsizing import Choice, Recommendation, Workload
 
 CPU_IS_ENOUGH = "@cdk-accelerated-fleet/fleet:CpuIsEnough"
 BELOW_THE_RATE = "@cdk-accelerated-fleet/fleet:BelowTheRate"
@@ -147,6 +150,8 @@ def size(
             cure = "give the most instances that may run at a time"
             raise ArgumentError(complaint(where, "max_capacity", "be given without a workload", None, cure))
         return Sizing(instance_types=instance_types, max_capacity=max_capacity, idle=idle)
+    from constructs_lib.rightsizing import Workload
+
     cure = "write for example Workload.inference(model='llama-3.1-8b', rate=2000)"
     instance_of(where, "workload", workload, Workload, cure=cure)
     given = None if instance_types is None else _given_types(where, instance_types, surroundings)
@@ -177,6 +182,8 @@ def _recommended(
     Prices of most regions are in no table. What a type costs against others differs little between regions, so the
     types that a region offers are then ranked by the prices of us-east-1, which is said.
     """
+    from constructs_lib.rightsizing import recommend
+
     region = surroundings.known_region
     answer = recommend(workload, region=region, instance_types=given)
     if region is None:
@@ -281,6 +288,8 @@ def _largest(where: str, workload: Workload, chosen: Sequence[Choice]) -> int:
 
 def _policy(workload: Workload) -> IdlePolicy | None:
     """A warm-up that the model's load fits into, if it takes longer than the default one."""
+    from constructs_lib.rightsizing.cold_start import cold_start_seconds
+
     seconds = cold_start_seconds(workload)
     if seconds is None:
         return None
