@@ -8,12 +8,11 @@ from datetime import timedelta
 from functools import partial
 
 from release_idle.group_changes import ZONE_REBALANCING, set_desired_capacity, suspend_zone_rebalancing
-from release_idle.launch_trouble import LAUNCH
 from release_idle.launch_watch import LaunchWatch
 from release_idle.launches import LaunchReview
 from release_idle.look import Earlier, Look, look_at
 from release_idle.measurement import PROVISIONAL_PERIODS
-from release_idle.members import State, is_active
+from release_idle.members import State
 from release_idle.planning import MOST_RELEASES, Release, filled_capacity, is_surplus
 from release_idle.report import PassReport
 from release_idle.retained import RetainedReview, RetainedWatch
@@ -21,7 +20,7 @@ from release_idle.state import Lease, PassState, StateStore, StateUnreadable
 from release_idle.survey import Surveyor
 from release_idle.termination import Objection, Outcome, no_objection, terminate_all
 from runtime.aws_errors import AWS_ERRORS
-from runtime.group import Group
+from runtime.group import Group, is_active
 from runtime.patience import OutOfTime, Patience
 from runtime.structured_log import StructuredLog
 
@@ -87,7 +86,7 @@ class Acting:
         # Without a demand a person or a schedule set the number, and only they know what it is for.
         if settings.demand is None and settings.stands_in_for is None:
             return False
-        return filled_capacity(_active(group), group.desired_capacity, least) is not None
+        return filled_capacity(group.active_capacity, group.desired_capacity, least) is not None
 
     def unfilled_target(self, group: Group, floor: int | None) -> int | None:
         """Return what to lower the desired capacity to, None when it is filled, needed or not known to be neither."""
@@ -97,7 +96,7 @@ class Acting:
         missing = self.surveyor.missing_elsewhere()
         if missing is None:
             return None
-        return filled_capacity(_active(group), group.desired_capacity, max(floor, group.min_size, missing))
+        return filled_capacity(group.active_capacity, group.desired_capacity, max(floor, group.min_size, missing))
 
     def failed(self, what: str, error: Exception | str) -> None:
         """Tell of something that was not done."""
@@ -141,7 +140,7 @@ class Acting:
                 [each for each in first.chosen if each not in look.decision.verdicts], "left the group meanwhile"
             )
             releases = look.decision.plan.releases
-            if LAUNCH in group.suspended_processes:
+            if group.launches_suspended:
                 # Nothing makes up for a member that goes without lowering the capacity, and AWS refuses no such call at
                 # the minimum. Where launches are on, a size raised meanwhile costs a replacement and no more.
                 objection = partial(self._no_longer_surplus, look)
@@ -239,7 +238,7 @@ class Acting:
         if not self._change("SetDesiredCapacity", act, self.surveyor.patience.until(lease.acts_until)):
             return group
         self.report.desired_lowered_to = target
-        active = _active(group)
+        active = group.active_capacity
         why = f"of {group.desired_capacity} AWS filled {active}, and work needs {self.report.floor} with the minimum"
         self.log.info("desired capacity lowered", before=group.desired_capacity, now=target, why=why)
         return replace(group, desired_capacity=target)
@@ -281,8 +280,3 @@ class Acting:
 
     def _patience_until(self, lease: Lease) -> Patience:
         return replace(self.surveyor.patience.until(lease.acts_until), attempts=None)
-
-
-def _active(group: Group) -> int:
-    """Return the capacity in service or on its way into it."""
-    return sum(member.capacity for member in group.members if is_active(member.lifecycle_state))

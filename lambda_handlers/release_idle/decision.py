@@ -8,13 +8,13 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Protocol
 
-from release_idle.launch_trouble import LAUNCH
 from release_idle.measurement import Busy, Finding, Idle, Reading, Series, Signal, Unknown, examine
-from release_idle.members import Machine, Member, State, Verdict, is_active, is_coming, is_retained
+from release_idle.members import Machine, Member, State, Verdict, is_retained
 from release_idle.planning import Candidate, CapacityLimits, Cause, Plan, members_at_work, plan_release
 from release_idle.policy import AtMinimum, IdlePolicy
 from release_idle.unknown_memory import UNKNOWN_TAG, UnknownMemory, unknown_again
 from runtime.demand import Backlog
+from runtime.group import LAUNCH, is_active, is_coming
 from runtime.hold_tag import why_held
 
 __all__ = [

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
 
-LAUNCH = "Launch"
-"""The process of a group that launches instances."""
+from runtime.group import LAUNCH
 
 _INSTANCE_TYPE = re.compile(r"\b[a-z][a-z0-9-]*[0-9][a-z0-9-]*\.(?:[0-9]*x?large|metal(?:-[0-9a-z]+)?|medium|small)\b")
 _LONGEST_QUOTE = 600

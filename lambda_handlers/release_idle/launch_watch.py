@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from release_idle.launch_trouble import LAUNCH
 from release_idle.launches import LaunchPolicy, LaunchReview, act_on_launches, may_be_amiss, review_launches
 from release_idle.look import Look
-from release_idle.members import is_active
 from release_idle.state import PassState
 from release_idle.survey import Surveyor
 from runtime.group import Group
@@ -25,8 +23,7 @@ class LaunchWatch:
     def is_amiss(self, group: Group) -> bool:
         """Return whether capacity is missing, launching is suspended, or a warm pool may try in vain: what a look need
         not be taken for."""
-        active = sum(member.capacity for member in group.members if is_active(member.lifecycle_state))
-        is_short = LAUNCH in group.suspended_processes or active < group.desired_capacity
+        is_short = group.launches_suspended or group.active_capacity < group.desired_capacity
         return self._is_on and (is_short or group.has_warm_pool)
 
     def is_needed(self, look: Look) -> bool:

@@ -20,7 +20,6 @@ from itertools import islice
 from typing import Any, Protocol
 
 from release_idle.launch_trouble import (
-    LAUNCH,
     FailedLaunch,
     FailureCause,
     LaunchTrouble,
@@ -30,10 +29,10 @@ from release_idle.launch_trouble import (
     suspended_by_aws_message,
 )
 from release_idle.measurement import Reading, Series
-from release_idle.members import Member, State, Verdict, is_active
+from release_idle.members import Member, State, Verdict
 from release_idle.state import ASKED_LASTS, MOST_NEVER_KNOWN, LaunchMemory
 from runtime.activities import Activity, ActivityKind, ActivityReader, read_activities
-from runtime.group import Group
+from runtime.group import LAUNCH, Group
 from runtime.patience import Patience
 
 _READY_AFTER_WARM_UP = timedelta(minutes=15)
@@ -147,9 +146,9 @@ def may_be_amiss(group: Group, verdicts: Mapping[str, Verdict], silent: Collecti
     """
     if group.has_warm_pool:
         return True
-    active = sum(member.capacity for member in group.members if is_active(member.lifecycle_state))
     starts = any(verdict.state is State.STARTING for verdict in verdicts.values())
-    return LAUNCH in group.suspended_processes or bool(silent) or starts or active < group.desired_capacity
+    is_short = group.launches_suspended or group.active_capacity < group.desired_capacity
+    return is_short or bool(silent) or starts
 
 
 def judge_launches(
@@ -209,7 +208,7 @@ def review_launches(
     The history is asked for only when something may be amiss.
     """
     now = patience.clock.now()
-    suspended = LAUNCH in group.suspended_processes
+    suspended = group.launches_suspended
     if memory.stopped_at is not None:
         # A group that was just suspended may not show it yet.
         if suspended or now - memory.stopped_at < ASKED_LASTS:

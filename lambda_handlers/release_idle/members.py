@@ -61,17 +61,6 @@ class Verdict:
     is_partial: bool = False
 
 
-def is_active(lifecycle_state: str) -> bool:
-    """Return whether a member counts toward the desired capacity: in service or on its way into it."""
-    return lifecycle_state == "InService" or is_coming(lifecycle_state)
-
-
-def is_coming(lifecycle_state: str) -> bool:
-    """Return whether a member is on its way into service."""
-    # An instance whose root volume is replaced reboots and comes back; it never left the group.
-    return lifecycle_state.startswith(("Pending", "ReplacingRootVolume")) or lifecycle_state == "RootVolumeReplaced"
-
-
 def is_retained(lifecycle_state: str) -> bool:
     """Return whether a lifecycle hook failed and the group keeps the instance, which bills, for whoever wants it."""
     return lifecycle_state.endswith(":Retained")

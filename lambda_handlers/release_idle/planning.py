@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from release_idle.members import Member, State, Verdict, is_active
+from release_idle.members import Member, State, Verdict
+from runtime.group import is_active
 
 MOST_RELEASES = 200
 """A pass never releases more: each one is a call, and all of them fit into its record of who was asked to leave."""

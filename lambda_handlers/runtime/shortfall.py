@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from runtime.group import Group, GroupMember
-
-_LAUNCH = "Launch"
+from runtime.group import Group
 
 
 def missing_capacity(group: Group | None) -> int:
@@ -15,7 +13,7 @@ def missing_capacity(group: Group | None) -> int:
     """
     if group is None or why_it_wants_nothing(group) is not None:
         return 0
-    return max(0, group.desired_capacity - sum(each.capacity for each in group.members if _is_there(each)))
+    return max(0, group.desired_capacity - group.active_capacity)
 
 
 def why_it_wants_nothing(group: Group) -> str | None:
@@ -24,12 +22,6 @@ def why_it_wants_nothing(group: Group) -> str | None:
         return "is being deleted"
     if group.max_size == 0:
         return "is paused: its maximum is 0"
-    if _LAUNCH in group.suspended_processes:
+    if group.launches_suspended:
         return "has its launches suspended"
     return None
-
-
-def _is_there(member: GroupMember) -> bool:
-    # An instance whose root volume is replaced reboots and comes back; it never left the group.
-    state = member.lifecycle_state
-    return state == "InService" or state.startswith(("Pending", "ReplacingRootVolume", "RootVolumeReplaced"))

@@ -21,12 +21,13 @@ from release_idle.measurement import (
     span_to_read,
     window_before,
 )
-from release_idle.members import Member, State, Verdict, is_coming
+from release_idle.members import Member, State, Verdict
 from release_idle.planning import Candidate, CapacityLimits, Cause, plan_release
 from release_idle.release_pass import PassIncomplete
 from release_idle.state import LaunchMemory, PassState, StateStore
 from release_idle.state_document import MOST_ASKED, document_of, state_of, value_of
 from release_idle.unknown_memory import UNKNOWN_TAG, remembered
+from runtime.group import is_coming
 from tests.handlers.driving import GROUP, QUEUE_ENVIRONMENT, SCHEDULED, Release, idle_fleet
 from tests.handlers.fake_aws import START, Call, FakeAws
 from tests.handlers.fake_aws.activities import failed_launch, launching
