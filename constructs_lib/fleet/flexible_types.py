@@ -10,6 +10,7 @@ from aws_cdk import aws_autoscaling as autoscaling
 
 from constructs_lib.catalog import ARCHITECTURES, AcceleratedType, known_kinds, known_types
 from constructs_lib.errors import ArgumentError, UnsupportedInstanceTypeError
+from constructs_lib.fleet.purchase import Purchase
 from constructs_lib.validation import complaint, instance_of, integer, list_of, number, one_of, text
 
 _WHERE = "FlexibleTypes"
@@ -109,6 +110,11 @@ class FlexibleTypes:
     def types(self) -> tuple[AcceleratedType, ...]:
         """What fits, the cheapest first."""
         return tuple(sorted((each for each in self._candidates() if not self._objections(each)), key=_by_price))
+
+    def types_sold(self, purchase: Purchase) -> tuple[AcceleratedType, ...]:
+        """What fits and is sold so, the cheapest first; all that fits where nothing is, for the purchase to refuse."""
+        fitting = self.types()
+        return tuple(each for each in fitting if purchase.sells(each)) or fitting
 
     def requirements(
         self, types: Sequence[AcceleratedType]

@@ -17,7 +17,7 @@ from constructs_lib.fleet.instance_types import InstanceTypes, accelerated_types
 from constructs_lib.fleet.machine_setup import MachineSetup
 from constructs_lib.fleet.network import FleetNetwork, Interface
 from constructs_lib.fleet.placement import Placement
-from constructs_lib.fleet.purchase import CapacityBlockPurchase, Purchase, PurchaseContext, ReservationPurchase
+from constructs_lib.fleet.purchase import Purchase, PurchaseContext
 from constructs_lib.fleet.storage import FleetStorage
 from constructs_lib.fleet.warm_pool import WarmPool
 from constructs_lib.release import IdlePolicy
@@ -51,7 +51,6 @@ class FleetSettings:
     network: FleetNetwork
     interfaces: tuple[Interface, ...]
     placement: Placement
-    is_reserved: bool
     warm_pool: WarmPool | None
 
     @property
@@ -102,7 +101,7 @@ class FleetSettings:
             )
         bought = _purchase(where, purchase)
         selection = instance_types if isinstance(instance_types, FlexibleTypes) else None
-        named = _sold(instance_types, bought) if isinstance(instance_types, FlexibleTypes) else instance_types
+        named = instance_types.types_sold(bought) if isinstance(instance_types, FlexibleTypes) else instance_types
         types, kind = accelerated_types(where, named)
         if selection is None and len(types) > _MOST_TYPES:
             rule = f"name at most {_MOST_TYPES} types"
@@ -149,7 +148,6 @@ class FleetSettings:
                 woken_ahead=schedule is not None and bool(schedule.wake_ups) and not policy.keep_warm,
             )
         wiring = _network(where, network)
-        reserved = isinstance(bought, (CapacityBlockPurchase, ReservationPurchase))
         return FleetSettings(
             types=types,
             selection=selection,
@@ -167,8 +165,7 @@ class FleetSettings:
             machine=setup,
             network=wiring,
             interfaces=wiring.interfaces(where, types),
-            placement=wiring.placement_of(where, types, reserved=reserved),
-            is_reserved=reserved,
+            placement=wiring.placement_of(where, types, reserved=bought.is_reserved),
             warm_pool=warm_pool,
         )
 
@@ -186,12 +183,6 @@ def _purchase(where: str, given: object) -> Purchase:
         return given
     cure = "write Purchase.spot() or Purchase.on_demand()"
     raise ArgumentError(complaint(where, "purchase", "be of type Purchase", given, cure))
-
-
-def _sold(selection: FlexibleTypes, purchase: Purchase) -> tuple[AcceleratedType, ...]:
-    """What fits and is sold so; all that fits where nothing is, for the purchase to refuse."""
-    fitting = selection.types()
-    return tuple(each for each in fitting if purchase.sells(each)) or fitting
 
 
 def _check_schedule(where: str, schedule: FleetSchedule, policy: IdlePolicy) -> None:

@@ -17,7 +17,7 @@ from constructs_lib.fleet.flexible_types import FlexibleTypes
 from constructs_lib.fleet.image import FleetImage
 from constructs_lib.fleet.instance_types import InstanceTypes, accelerated_types
 from constructs_lib.fleet.network import FleetNetwork
-from constructs_lib.fleet.purchase import CapacityBlockPurchase, Purchase, ReservationPurchase
+from constructs_lib.fleet.purchase import Purchase
 from constructs_lib.release import IdlePolicy
 from constructs_lib.telemetry import kind_of
 from constructs_lib.validation import complaint, instance_of, is_token
@@ -111,11 +111,6 @@ class Surroundings:
         return self.purchase if isinstance(self.purchase, Purchase) else Purchase.on_demand()
 
     @property
-    def reserved(self) -> bool:
-        """Whether capacity of a certain type is paid for already."""
-        return isinstance(self.purchase, (CapacityBlockPurchase, ReservationPurchase))
-
-    @property
     def with_efa(self) -> bool:
         """Whether the instances are joined by EFA, for which their network cards have to be alike."""
         return isinstance(self.network, FleetNetwork) and self.network.uses_efa
@@ -203,15 +198,14 @@ def _recommended(
 
 def _given_types(where: str, given: InstanceTypes | FlexibleTypes, surroundings: Surroundings) -> list[AcceleratedType]:
     if isinstance(given, FlexibleTypes):
-        # What is never sold so is left out of them; if that leaves none, the check of the purchase says so.
-        return [each for each in given.types() if surroundings.bought.sells(each)] or list(given.types())
+        return list(given.types_sold(surroundings.bought))
     types, _ = accelerated_types(where, given)
     return list(types)
 
 
 def _choose(where: str, answer: Recommendation, surroundings: Surroundings) -> tuple[Choice, ...]:
     """The best type, and others that do about as much for about as little, on the same image."""
-    if surroundings.reserved:
+    if surroundings.bought.is_reserved:
         cure = "give instance_types beside the workload: the reservation says which"
         raise ArgumentError(complaint(where, "instance_types", "be given for reserved capacity", None, cure))
     able = [each for each in answer.accelerated if surroundings.take(each)]

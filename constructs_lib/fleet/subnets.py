@@ -25,7 +25,9 @@ def fleet_subnets(
     selected = selected_subnets(where, vpc, selection)
     reason = settings.one_zone_reason
     if reason is not None:
-        chosen = subnets_in_one_zone(where, selection, selected, reason=reason, may_choose=not settings.is_reserved)
+        chosen = subnets_in_one_zone(
+            where, selection, selected, reason=reason, may_choose=not settings.purchase.is_reserved
+        )
         if chosen is not selection:
             selection, selected = chosen, selected_subnets(where, vpc, chosen)
     if not selected.is_pending_lookup:

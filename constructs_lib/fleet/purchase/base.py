@@ -245,6 +245,11 @@ class Purchase(ABC):
         return False
 
     @property
+    def is_reserved(self) -> bool:
+        """Whether the capacity is there, and paid for, before the fleet is."""
+        return False
+
+    @property
     def is_in_one_subnet(self) -> bool:
         """Whether nothing could start anywhere else."""
         return False

@@ -60,6 +60,10 @@ class CapacityBlockPurchase(Purchase):
     def leave_from(self, types: Sequence[AcceleratedType], drain_seconds: int) -> datetime | None:
         return self._hours(types).leave_from(drain_seconds)
 
+    @property
+    def is_reserved(self) -> bool:
+        return True
+
     def check(self, where: str, fleet: PurchaseContext) -> None:
         names = [each.name for each in fleet.types]
         if fleet.by_attributes or len(fleet.types) > 1:

@@ -47,6 +47,10 @@ class ReservationPurchase(Purchase):
         settled = OnDemandAllocation.RANKED if self.allocation is None else self.allocation
         object.__setattr__(self, "allocation", settled)
 
+    @property
+    def is_reserved(self) -> bool:
+        return True
+
     def check(self, where: str, fleet: PurchaseContext) -> None:
         check_sold(where, "On-Demand", [each.name for each in fleet.types if not self.sells(each)])
         if fleet.by_attributes:
