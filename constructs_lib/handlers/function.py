@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from aws_cdk import Duration, RemovalPolicy
 from aws_cdk import aws_iam as iam
@@ -12,20 +11,10 @@ from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from constructs_lib.acknowledgement import acknowledge, wildcard
+from constructs_lib.handler_source import handlers_directory
 
 GROUP_WILDCARD = "The wildcard stands for the group's UUID, unknown to CloudFormation; the name after it is exact."
 """Why a policy names a group's ARN with a ``*`` in it."""
-
-_PACKAGE = Path(__file__).resolve().parents[1]
-
-
-def handlers_directory() -> Path:
-    """Where the handlers' source lies: inside the installed wheel, else beside the package in a checkout."""
-    installed, checkout = _PACKAGE / "_lambda_handlers", _PACKAGE.parent / "lambda_handlers"
-    for candidate in (installed, checkout):
-        if candidate.is_dir():
-            return candidate
-    raise FileNotFoundError(f"the Lambda handlers are in neither {installed} nor {checkout}; reinstall the package")
 
 
 class HandlerFunction(Construct):

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from tests.behaviour.simulator.template import Template
+from constructs_lib.rehearsal.template import Template
 
 Body = dict[str, Any]
 _POLICY = "ScaleInByCapacity"

@@ -9,10 +9,10 @@ from typing import Any
 from aws_cdk import Duration
 
 from constructs_lib import FleetImage, IdlePolicy, IdleSignal, Telemetry
-from tests.behaviour.simulator.alarms import Alarm
-from tests.behaviour.simulator.group import Instance
-from tests.behaviour.simulator.load import Load
-from tests.behaviour.simulator.world import World
+from constructs_lib.rehearsal.cloud.alarms import Alarm
+from constructs_lib.rehearsal.cloud.group import Instance
+from constructs_lib.rehearsal.machine.load import Load
+from constructs_lib.rehearsal.world import World
 from tests.support.stacks import fleet_template
 
 MINUTE = 60

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.behaviour.simulator.clients import Answer
-from tests.behaviour.simulator.group import Instance
-from tests.behaviour.simulator.work_queue import Workers, WorkQueue
-from tests.behaviour.simulator.world import Conditions, World
+from constructs_lib.rehearsal.cloud.clients import Answer
+from constructs_lib.rehearsal.cloud.group import Instance
+from constructs_lib.rehearsal.cloud.work_queue import Workers, WorkQueue
+from constructs_lib.rehearsal.world import Conditions, World
 
 
 @dataclass

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.behaviour.simulator.alarms import State, verdict
+from constructs_lib.rehearsal.cloud.alarms import State, verdict
 
 _POINTS = {"X": True, "0": False, "-": None}
 _SETTINGS = ("missing", "ignore", "breaching", "notBreaching")

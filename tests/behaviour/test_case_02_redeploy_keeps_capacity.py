@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from constructs_lib.rehearsal.template import Template
+from constructs_lib.rehearsal.world import World
 from tests.behaviour.edits import unprotected, with_group
 from tests.behaviour.fleets import BUSY, HOUR, fleet
-from tests.behaviour.simulator.template import Template
-from tests.behaviour.simulator.world import World
 
 _ONE_MORE_TAG = [{"Key": "team", "Value": "vision", "PropagateAtLaunch": True}]
 

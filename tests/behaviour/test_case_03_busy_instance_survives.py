@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from constructs_lib.rehearsal.cloud.group import Instance
+from constructs_lib.rehearsal.machine.load import Load
+from constructs_lib.rehearsal.world import Conditions, World
 from tests.behaviour.edits import scaled_in_by_capacity
 from tests.behaviour.fleets import BUSY, HOUR, IDLE, fleet
-from tests.behaviour.simulator.group import Instance
-from tests.behaviour.simulator.load import Load
-from tests.behaviour.simulator.world import Conditions, World
 
 
 class _OneBusy:

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from constructs_lib.rehearsal.cloud.stack import StackFailed, create, delete
+from constructs_lib.rehearsal.world import Conditions, World
 from tests.behaviour.fleets import BUSY, fleet
-from tests.behaviour.simulator.stack import StackFailed, create, delete
-from tests.behaviour.simulator.world import Conditions, World
 
 
 def _scaled_out(template: dict[str, Any], count: int = 3, boot_seconds: int = 120) -> World:

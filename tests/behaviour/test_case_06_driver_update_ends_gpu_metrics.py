@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
+from constructs_lib.rehearsal.cloud.alarms import Alarm
+from constructs_lib.rehearsal.cloud.group import Instance
+from constructs_lib.rehearsal.machine.load import Load
+from constructs_lib.rehearsal.world import Conditions, World
 from tests.behaviour.edits import scaled_in_by_capacity, with_signals
 from tests.behaviour.fleets import BUSY, HOUR, MINUTE, SILENT_AT_WORK, fleet
-from tests.behaviour.simulator.alarms import Alarm
-from tests.behaviour.simulator.group import Instance
-from tests.behaviour.simulator.load import Load
-from tests.behaviour.simulator.world import Conditions, World
 
 _SILENT_FROM = 1 * HOUR
 _WINDOW = 30

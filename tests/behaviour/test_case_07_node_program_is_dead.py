@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 from constructs_lib import IdleSignal
+from constructs_lib.rehearsal.cloud.group import Instance
+from constructs_lib.rehearsal.machine.load import Load
+from constructs_lib.rehearsal.world import World
 from tests.behaviour.edits import with_signals
 from tests.behaviour.fleets import HOUR, IDLE, MINUTE, alarmed_at, fleet, fleet_of, verdicts
-from tests.behaviour.simulator.group import Instance
-from tests.behaviour.simulator.load import Load
-from tests.behaviour.simulator.world import World
 from tests.handlers.removed_guards import read_unknown_as_idle
 
 _DEAD = replace(IDLE, node_program=False, working=True)

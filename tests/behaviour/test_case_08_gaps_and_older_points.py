@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
+from constructs_lib.rehearsal.cloud.alarms import Alarm
+from constructs_lib.rehearsal.cloud.group import Instance
+from constructs_lib.rehearsal.machine.load import Load
+from constructs_lib.rehearsal.world import Conditions, World
 from tests.behaviour.fleets import BUSY, HOUR, IDLE, MINUTE, fleet
-from tests.behaviour.simulator.alarms import Alarm
-from tests.behaviour.simulator.group import Instance
-from tests.behaviour.simulator.load import Load
-from tests.behaviour.simulator.world import Conditions, World
 
 _SILENT = Load(agent=False, working=True)
 _RANGES = [0, 1, 2, 5]

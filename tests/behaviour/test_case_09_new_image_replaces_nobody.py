@@ -5,10 +5,10 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+from constructs_lib.rehearsal.template import Template
+from constructs_lib.rehearsal.world import World
 from tests.behaviour.edits import with_group, with_rolling_update
 from tests.behaviour.fleets import BUSY, HOUR, fleet
-from tests.behaviour.simulator.template import Template
-from tests.behaviour.simulator.world import World
 
 
 def _with_new_image(template: dict[str, Any]) -> dict[str, Any]:

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from constructs_lib.rehearsal.cloud.group import Instance
+from constructs_lib.rehearsal.machine.load import Load
+from constructs_lib.rehearsal.world import World
 from tests.behaviour.edits import scaled_in_by_capacity, with_setting
 from tests.behaviour.fleets import BUSY, HOUR, IDLE, MINUTE, fleet
-from tests.behaviour.simulator.group import Instance
-from tests.behaviour.simulator.load import Load
-from tests.behaviour.simulator.world import World
 
 _DAY = 24 * HOUR
 _STAGING = Load(accelerators=(0.0, 0.0, 0.0, 0.0), cpu=2.0, working=True)

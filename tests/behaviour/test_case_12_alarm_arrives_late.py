@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 from unittest.mock import patch
 
+from constructs_lib.rehearsal.cloud.group import Instance
+from constructs_lib.rehearsal.machine.load import Load
+from constructs_lib.rehearsal.world import Conditions, World
 from release_idle.decision import State, Verdict
 from tests.behaviour.edits import without_schedule
 from tests.behaviour.fleets import BUSY, HOUR, IDLE, MINUTE, fleet
-from tests.behaviour.simulator.group import Instance
-from tests.behaviour.simulator.load import Load
-from tests.behaviour.simulator.world import Conditions, World
 
 _LATE = Conditions(alarm_delivery_seconds=3 * MINUTE)
 

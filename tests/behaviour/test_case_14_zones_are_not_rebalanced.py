@@ -13,11 +13,11 @@ from aws_cdk import aws_ssm as ssm
 from aws_cdk.assertions import Template
 
 from constructs_lib import IdlePolicy, IdleRelease
+from constructs_lib.rehearsal.cloud.stack import create
+from constructs_lib.rehearsal.world import World
 from release_idle.acting import Acting
 from tests.behaviour.edits import unprotected
 from tests.behaviour.fleets import BUSY, HOUR, IDLE, fleet
-from tests.behaviour.simulator.stack import create
-from tests.behaviour.simulator.world import World
 from tests.support.stacks import stack, vpc
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from aws_cdk import Duration
 
 from constructs_lib import AtMinimum, IdlePolicy
+from constructs_lib.rehearsal.cloud.group import Instance
+from constructs_lib.rehearsal.machine.load import Load
+from constructs_lib.rehearsal.world import World
 from tests.behaviour.fleets import BUSY, HOUR
-from tests.behaviour.simulator.group import Instance
-from tests.behaviour.simulator.load import Load
-from tests.behaviour.simulator.world import World
 from tests.support.stacks import fleet_template
 
 _POLICY = IdlePolicy(

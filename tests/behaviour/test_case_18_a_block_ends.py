@@ -10,11 +10,11 @@ from aws_cdk import Duration
 from aws_cdk import aws_ec2 as ec2
 
 from constructs_lib import Drain, Purchase
+from constructs_lib.rehearsal.cloud.group import Instance
+from constructs_lib.rehearsal.machine.load import Load
+from constructs_lib.rehearsal.world import World
 from tests.behaviour.edits import without_setting
 from tests.behaviour.fleets import MINUTE, UTILIZATION_ALONE
-from tests.behaviour.simulator.group import Instance
-from tests.behaviour.simulator.load import Load
-from tests.behaviour.simulator.world import World
 from tests.support.stacks import fleet_template
 
 # The simulated time begins at midnight UTC.

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from constructs_lib.rehearsal.machine.load import Load
+from constructs_lib.rehearsal.world import World
 from tests.behaviour.fleets import HOUR, MINUTE, alarmed_at, fleet_of, verdicts
-from tests.behaviour.simulator.load import Load
-from tests.behaviour.simulator.world import World
 from tests.handlers.removed_guards import read_unknown_as_idle
 
 _WARM_UP = 10

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from constructs_lib.rehearsal.world import World
 from tests.behaviour.fleets import BUSY, HOUR, IDLE, MINUTE, fleet
-from tests.behaviour.simulator.world import World
 
 
 @pytest.mark.parametrize("window", [5, 15, 30, 60, 90, 600, 1_440])

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from constructs_lib.rehearsal.cloud.group import Instance
+from constructs_lib.rehearsal.machine.load import Load
+from constructs_lib.rehearsal.template import Template
+from constructs_lib.rehearsal.world import Conditions, World
 from tests.behaviour.fleets import BUSY, HOUR, IDLE, MINUTE, fleet
-from tests.behaviour.simulator.group import Instance
-from tests.behaviour.simulator.load import Load
-from tests.behaviour.simulator.template import Template
-from tests.behaviour.simulator.world import Conditions, World
 
 
 def _first_is_idle(instance: Instance, _now: int) -> Load:

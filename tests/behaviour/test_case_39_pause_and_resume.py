@@ -9,12 +9,12 @@ from typing import Any
 from aws_cdk import Duration
 
 from constructs_lib import IdlePolicy
+from constructs_lib.rehearsal.cloud.group import Instance
+from constructs_lib.rehearsal.machine.load import Load
+from constructs_lib.rehearsal.world import World
 from constructs_lib.scaling import FleetSchedule, Hours, WakeUp
 from tests.behaviour.edits import with_group
 from tests.behaviour.fleets import BUSY, IDLE, MINUTE, UTILIZATION_ALONE
-from tests.behaviour.simulator.group import Instance
-from tests.behaviour.simulator.load import Load
-from tests.behaviour.simulator.world import World
 from tests.support.stacks import fleet_template
 
 # The simulated time begins at midnight UTC.

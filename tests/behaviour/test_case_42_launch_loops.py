@@ -7,11 +7,11 @@ from typing import Any
 from aws_cdk import Duration
 
 from constructs_lib import IdlePolicy
+from constructs_lib.rehearsal.cloud.group import Instance
+from constructs_lib.rehearsal.machine.load import Load
+from constructs_lib.rehearsal.world import World
 from tests.behaviour.edits import without_setting
 from tests.behaviour.fleets import BUSY, HOUR, MINUTE
-from tests.behaviour.simulator.group import Instance
-from tests.behaviour.simulator.load import Load
-from tests.behaviour.simulator.world import World
 from tests.support.stacks import fleet_template
 
 _MOST = 3

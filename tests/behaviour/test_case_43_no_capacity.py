@@ -8,10 +8,10 @@ import pytest
 from aws_cdk import Duration
 
 from constructs_lib import IdlePolicy
+from constructs_lib.rehearsal.cloud.alarms import Alarm
+from constructs_lib.rehearsal.cloud.work_queue import Workers, WorkQueue
+from constructs_lib.rehearsal.world import World
 from tests.behaviour.fleets import BUSY, HOUR, MINUTE, fleet
-from tests.behaviour.simulator.alarms import Alarm
-from tests.behaviour.simulator.work_queue import Workers, WorkQueue
-from tests.behaviour.simulator.world import World
 from tests.support.stacks import fleet_template
 
 _WINDOW = 15

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from constructs_lib.rehearsal.cloud.group import Instance
+from constructs_lib.rehearsal.machine.load import Load
+from constructs_lib.rehearsal.world import World
 from tests.behaviour.edits import with_signals
 from tests.behaviour.fleets import BUSY, HOUR, IDLE, MINUTE, SILENT_AT_WORK, alarmed_at, fleet, fleet_of, verdicts
-from tests.behaviour.simulator.group import Instance
-from tests.behaviour.simulator.load import Load
-from tests.behaviour.simulator.world import World
 from tests.handlers.removed_guards import read_unknown_as_idle
 
 _HANGS_FROM, _HANGS_UNTIL = 1 * HOUR, 5 * HOUR

@@ -8,10 +8,10 @@ from typing import Any
 from aws_cdk import Duration
 
 from constructs_lib import IdlePolicy
+from constructs_lib.rehearsal.template import Template
+from constructs_lib.rehearsal.world import World
 from tests.behaviour.edits import with_group
 from tests.behaviour.fleets import BUSY, HOUR, MINUTE
-from tests.behaviour.simulator.template import Template
-from tests.behaviour.simulator.world import World
 from tests.support.stacks import fleet_template
 
 _READY_AFTER = 12

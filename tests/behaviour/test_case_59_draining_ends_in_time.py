@@ -9,11 +9,11 @@ import pytest
 from aws_cdk import Duration
 
 from constructs_lib import Drain
+from constructs_lib.rehearsal.cloud.group import Instance
+from constructs_lib.rehearsal.machine.load import Load
+from constructs_lib.rehearsal.world import World
 from tests.behaviour.edits import without_termination_hook
 from tests.behaviour.fleets import BUSY, IDLE, MINUTE
-from tests.behaviour.simulator.group import Instance
-from tests.behaviour.simulator.load import Load
-from tests.behaviour.simulator.world import World
 from tests.support.stacks import fleet_template
 
 _DEADLINE = 5

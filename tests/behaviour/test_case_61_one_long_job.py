@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
+from constructs_lib.rehearsal.cloud.group import Instance
+from constructs_lib.rehearsal.machine.load import Load
+from constructs_lib.rehearsal.world import World
 from tests.behaviour.edits import scaled_in_by_capacity
 from tests.behaviour.fleets import BUSY, HOUR, IDLE, MINUTE, ONE_GPU_BUSY, fleet
-from tests.behaviour.simulator.group import Instance
-from tests.behaviour.simulator.load import Load
-from tests.behaviour.simulator.world import World
 
 _WINDOW = 30
 _FINISH = 1 * HOUR

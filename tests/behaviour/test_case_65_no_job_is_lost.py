@@ -16,9 +16,9 @@ import pytest
 from aws_cdk import Duration
 
 from constructs_lib import IdlePolicy
+from constructs_lib.rehearsal.cloud.work_queue import Workers, WorkQueue
+from constructs_lib.rehearsal.world import World
 from tests.behaviour.fleets import HOUR, MINUTE, UTILIZATION_ALONE
-from tests.behaviour.simulator.work_queue import Workers, WorkQueue
-from tests.behaviour.simulator.world import World
 from tests.handlers.removed_guards import count_every_busy_member_as_at_work, see_everybody_at_work
 from tests.support.stacks import fleet_template
 

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from constructs_lib import IdleSignal
+from constructs_lib.rehearsal.cloud.group import Instance
+from constructs_lib.rehearsal.cloud.work_queue import Workers, WorkQueue
+from constructs_lib.rehearsal.machine.load import Load
+from constructs_lib.rehearsal.world import World
 from tests.behaviour.edits import with_setting, with_signal_changed
 from tests.behaviour.fleets import BUSY, HOUR, IDLE, MINUTE, alarmed_at, fleet, fleet_of, verdicts
-from tests.behaviour.simulator.group import Instance
-from tests.behaviour.simulator.load import Load
-from tests.behaviour.simulator.work_queue import Workers, WorkQueue
-from tests.behaviour.simulator.world import World
 
 _IDLE_GPUS = (0.0, 0.0, 0.0, 0.0)
 _LOADING = Load(accelerators=_IDLE_GPUS, cpu=80.0)

@@ -7,11 +7,11 @@ from itertools import pairwise
 
 import pytest
 
+from constructs_lib.rehearsal.cloud.group import Instance
+from constructs_lib.rehearsal.machine.load import Load
+from constructs_lib.rehearsal.template import Template
+from constructs_lib.rehearsal.world import World
 from tests.behaviour.fleets import HOUR, fleet
-from tests.behaviour.simulator.group import Instance
-from tests.behaviour.simulator.load import Load
-from tests.behaviour.simulator.template import Template
-from tests.behaviour.simulator.world import World
 
 _VALUES = [None, 0.0, 1.0, 4.9, 5.0, 5.1, 100.0]
 

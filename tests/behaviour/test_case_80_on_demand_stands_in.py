@@ -10,10 +10,10 @@ from aws_cdk import Duration
 from aws_cdk.assertions import Template
 
 from constructs_lib import IdlePolicy, Purchase, QueueDemand
+from constructs_lib.rehearsal.world import Conditions, World
 from constructs_lib.scaling import ShortfallDemand
 from tests.behaviour.fleets import HOUR, MINUTE, UTILIZATION_ALONE
 from tests.behaviour.ladder import Ladder, take_spot_away
-from tests.behaviour.simulator.world import Conditions, World
 from tests.support.stacks import fleet, queue_demand, stack, vpc
 
 _AFTER = 15

@@ -9,8 +9,8 @@ import pytest
 from aws_cdk import Duration
 
 from constructs_lib import Drain, Purchase
+from constructs_lib.rehearsal.world import World
 from tests.behaviour.fleets import BUSY, HOUR
-from tests.behaviour.simulator.world import World
 from tests.support.stacks import fleet_template
 
 _EVERY = 5

@@ -7,15 +7,15 @@ from dataclasses import replace
 import pytest
 from botocore.exceptions import ClientError
 
+from constructs_lib.rehearsal.cloud.clients import moment
+from constructs_lib.rehearsal.cloud.metric_math import UnsupportedExpression
+from constructs_lib.rehearsal.cloud.metrics import MetricStore
+from constructs_lib.rehearsal.machine.agent import Agent
+from constructs_lib.rehearsal.machine.load import Load
+from constructs_lib.rehearsal.machine.node_program import Sent
+from constructs_lib.rehearsal.world import World
 from tests.behaviour.edits import unprotected, with_setting, without_rollups
 from tests.behaviour.fleets import BUSY, IDLE, MINUTE, fleet, fleet_of
-from tests.behaviour.simulator.agent import Agent
-from tests.behaviour.simulator.clients import moment
-from tests.behaviour.simulator.load import Load
-from tests.behaviour.simulator.metric_math import UnsupportedExpression
-from tests.behaviour.simulator.metrics import MetricStore
-from tests.behaviour.simulator.node_program import Sent
-from tests.behaviour.simulator.world import World
 
 _METRIC = "nvidia_smi_utilization_gpu"
 

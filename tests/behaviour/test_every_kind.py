@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from constructs_lib.rehearsal.cloud.group import Instance
+from constructs_lib.rehearsal.cloud.work_queue import Workers, WorkQueue
+from constructs_lib.rehearsal.machine.load import Load
+from constructs_lib.rehearsal.world import World
 from tests.behaviour.edits import with_signals, without_rollups
 from tests.behaviour.fleets import HOUR, MINUTE, alarm, alarmed_at, fleet_of, verdicts
-from tests.behaviour.simulator.group import Instance
-from tests.behaviour.simulator.load import Load
-from tests.behaviour.simulator.work_queue import Workers, WorkQueue
-from tests.behaviour.simulator.world import World
 from tests.handlers.removed_guards import read_unknown_as_idle
 
 _WINDOW = 15

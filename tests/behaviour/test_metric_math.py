@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.behaviour.simulator.metric_math import Context, Series, UnsupportedExpression, evaluate
+from constructs_lib.rehearsal.cloud.metric_math import Context, Series, UnsupportedExpression, evaluate
 
 _GRID = (0, 60, 120)
 

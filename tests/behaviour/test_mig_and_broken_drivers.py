@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from constructs_lib import IdleSignal
+from constructs_lib.rehearsal.machine.load import Load
+from constructs_lib.rehearsal.world import World
 from tests.behaviour.edits import scaled_in_by_capacity, with_signals
 from tests.behaviour.fleets import HOUR, IDLE, MINUTE, alarmed_at, fleet, verdicts
-from tests.behaviour.simulator.load import Load
-from tests.behaviour.simulator.world import World
 from tests.behaviour.test_case_06_driver_update_ends_gpu_metrics import gap_alarm
 from tests.handlers.removed_guards import read_unknown_as_idle
 

@@ -11,10 +11,10 @@ import pytest
 from aws_cdk import Duration
 
 from constructs_lib import IdlePolicy
+from constructs_lib.rehearsal.cloud.work_queue import Workers, WorkQueue
+from constructs_lib.rehearsal.world import World
 from tests.behaviour.edits import without_schedule
 from tests.behaviour.fleets import HOUR, MINUTE, UTILIZATION_ALONE
-from tests.behaviour.simulator.work_queue import Workers, WorkQueue
-from tests.behaviour.simulator.world import World
 from tests.support.stacks import fleet_template
 
 _WINDOW = 15

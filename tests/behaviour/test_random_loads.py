@@ -8,10 +8,10 @@ from functools import cache
 
 import pytest
 
+from constructs_lib.rehearsal.cloud.group import Ending, Instance
+from constructs_lib.rehearsal.machine.load import Load
+from constructs_lib.rehearsal.world import Conditions, World
 from tests.behaviour.fleets import BUSY, IDLE, MINUTE, SILENT_AT_WORK, fleet
-from tests.behaviour.simulator.group import Ending, Instance
-from tests.behaviour.simulator.load import Load
-from tests.behaviour.simulator.world import Conditions, World
 
 _MINUTES = 300
 _AGENT_DOWN = Load(agent=False, working=True)

@@ -7,10 +7,10 @@ import random
 from aws_cdk import Duration
 
 from constructs_lib import IdlePolicy
+from constructs_lib.rehearsal.cloud.group import Instance
+from constructs_lib.rehearsal.machine.load import Load
+from constructs_lib.rehearsal.world import World
 from tests.behaviour.fleets import BUSY, HOUR, IDLE, MINUTE, fleet
-from tests.behaviour.simulator.group import Instance
-from tests.behaviour.simulator.load import Load
-from tests.behaviour.simulator.world import World
 from tests.support.stacks import fleet_template
 
 

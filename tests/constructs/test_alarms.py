@@ -10,9 +10,9 @@ from aws_cdk import Duration
 from aws_cdk.assertions import Template
 
 from constructs_lib import FleetImage, IdlePolicy, IdleSignal
+from constructs_lib.rehearsal.cloud.metric_math import Context, evaluate
 from constructs_lib.release.alarms import alarm_periods, idle_alarm
 from constructs_lib.telemetry import FleetMetrics
-from tests.behaviour.simulator.metric_math import Context, evaluate
 from tests.constructs.reading import plain, properties, resources, text
 from tests.constructs.scenarios import SCENARIOS, template
 from tests.support.stacks import fleet_template, stack

@@ -18,9 +18,9 @@ from cdk_nag import AwsSolutionsChecks
 
 from constructs_lib import Hours, Weekday
 from constructs_lib.errors import ArgumentError
+from constructs_lib.rehearsal.cloud.metric_math import Context, evaluate
 from constructs_lib.scaling import FleetSchedule, ScheduledCapacity, WakeUp
 from fleet_schedule.settings import Settings, read_settings
-from tests.behaviour.simulator.metric_math import Context, evaluate
 from tests.constructs.reading import only, plain, properties, resources, role_statements
 from tests.support.stacks import fleet, stack
 

@@ -13,11 +13,11 @@ from tests.packaging.building import CHECKOUT
 
 CONSTRUCTS, HANDLERS = CHECKOUT / "constructs_lib", CHECKOUT / "lambda_handlers"
 ROOMS = (
-    *("__init__", "cli", "fleet", "release", "scaling", "handlers", "telemetry"),
+    *("__init__", "cli", "rehearsal", "fleet", "release", "scaling", "handlers", "telemetry"),
     *("node", "preflight", "rightsizing", "catalog"),
 )
 """From above to below, as the table has them."""
-WITHOUT_THE_CDK = ("cli", "node", "preflight", "rightsizing", "catalog")
+WITHOUT_THE_CDK = ("cli", "rehearsal", "node", "preflight", "rightsizing", "catalog")
 """Rooms that are of use without an app: to load the CDK takes longer than anything that they do."""
 CELLAR = {each.stem for each in CONSTRUCTS.glob("*.py")} - {"__init__"}
 """Modules that every room may use, and that use no room."""

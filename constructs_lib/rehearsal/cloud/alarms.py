@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from tests.behaviour.simulator.metrics import MetricStore
+from constructs_lib.rehearsal.cloud.metrics import MetricStore
 
 State = Literal["OK", "ALARM", "INSUFFICIENT_DATA"]
 _COMPARISONS: dict[str, Callable[[float, float], bool]] = {

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from constructs_lib.node.settings import parse_settings
-from tests.behaviour.simulator.agent import Agent
-from tests.behaviour.simulator.load import Load
-from tests.behaviour.simulator.metrics import MetricStore
-from tests.behaviour.simulator.node_program import NodeProgram
-from tests.behaviour.simulator.template import Template
+from constructs_lib.rehearsal.cloud.metrics import MetricStore
+from constructs_lib.rehearsal.machine.agent import Agent
+from constructs_lib.rehearsal.machine.load import Load
+from constructs_lib.rehearsal.machine.node_program import NodeProgram
+from constructs_lib.rehearsal.template import Template
 
 
 class Image:

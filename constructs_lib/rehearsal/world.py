@@ -9,17 +9,17 @@ from functools import partial
 from typing import Any
 
 from constructs_lib.node.names import DRAIN_HOOK
-from tests.behaviour.simulator.alarms import Alarm, State
-from tests.behaviour.simulator.clients import EPOCH, Account
-from tests.behaviour.simulator.drain import DrainService
-from tests.behaviour.simulator.group import Ending, Group, Instance
-from tests.behaviour.simulator.lambdas import Outcome, alarm_event, invoke, schedule_event, termination_event
-from tests.behaviour.simulator.load import Load
-from tests.behaviour.simulator.machine import Image, Machine
-from tests.behaviour.simulator.metrics import MetricStore
-from tests.behaviour.simulator.policies import PolicyRunner
-from tests.behaviour.simulator.template import Template
-from tests.behaviour.simulator.work_queue import Workers, WorkQueue
+from constructs_lib.rehearsal.cloud.alarms import Alarm, State
+from constructs_lib.rehearsal.cloud.clients import EPOCH, Account
+from constructs_lib.rehearsal.cloud.group import Ending, Group, Instance
+from constructs_lib.rehearsal.cloud.lambdas import Outcome, alarm_event, invoke, schedule_event, termination_event
+from constructs_lib.rehearsal.cloud.metrics import MetricStore
+from constructs_lib.rehearsal.cloud.policies import PolicyRunner
+from constructs_lib.rehearsal.cloud.work_queue import Workers, WorkQueue
+from constructs_lib.rehearsal.machine.drain import DrainService
+from constructs_lib.rehearsal.machine.instance import Image, Machine
+from constructs_lib.rehearsal.machine.load import Load
+from constructs_lib.rehearsal.template import Template
 
 MINUTE = 60
 LATE_BUT_USUAL = {"AWS/AutoScaling": 120, "AWS/SQS": 120, "AWS/Lambda": 120}

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from constructs_lib.node.drain.decision import Complete, Publish, Sight, State, Work, completed, decide
 from constructs_lib.node.drain.notices import Notices
 from constructs_lib.node.settings import Settings
-from tests.behaviour.simulator.load import Load
+from constructs_lib.rehearsal.machine.load import Load
 
 _ROUND_SECONDS = 5
 

@@ -6,20 +6,22 @@ import importlib
 import io
 import json
 import os
+import sys
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
 import boto3
 
-from runtime.clock import SystemClock
-from tests.behaviour.simulator.clients import Account, moment
-from tests.behaviour.simulator.template import Function
+from constructs_lib.handler_source import handlers_directory
+from constructs_lib.rehearsal.cloud.clients import Account, moment
+from constructs_lib.rehearsal.template import Function
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,9 @@ def invoke(
     function: Function, event: Mapping[str, Any], account: Account, minute_passes: Callable[[], None]
 ) -> Outcome:
     """Run a function's handler on an event with the settings and permissions that the template gives it."""
+    _make_importable(handlers_directory())
+    from runtime.clock import SystemClock
+
     clock = _Clock(account, minute_passes)
     path, _, entry = function.handler.rpartition(".")
     module = importlib.import_module(path)
@@ -87,6 +92,11 @@ def invoke(
             error = raised
     lines = tuple(json.loads(line) for line in output.getvalue().splitlines())
     return Outcome(started, function.id, lines, tuple(answers), error)
+
+
+def _make_importable(directory: Path) -> None:
+    if str(directory) not in sys.path:
+        sys.path.append(str(directory))
 
 
 @contextmanager

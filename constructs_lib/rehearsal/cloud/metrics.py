@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from tests.behaviour.simulator.metric_math import Context, Series, evaluate
+from constructs_lib.rehearsal.cloud.metric_math import Context, Series, evaluate
 
 Key = tuple[str, str, frozenset[tuple[str, str]]]
 _WORD = re.compile(r"\b[a-z]\w*\b")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tests.behaviour.simulator.group import Group
-from tests.behaviour.simulator.template import Template
+from constructs_lib.rehearsal.cloud.group import Group
+from constructs_lib.rehearsal.template import Template
 
 _DEFAULT_WARM_UP = 300
 

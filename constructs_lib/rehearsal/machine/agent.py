@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-from tests.behaviour.simulator.load import Load
-from tests.behaviour.simulator.metrics import Key, MetricStore
-from tests.behaviour.simulator.node_program import Sent
+from constructs_lib.rehearsal.cloud.metrics import Key, MetricStore
+from constructs_lib.rehearsal.machine.load import Load
+from constructs_lib.rehearsal.machine.node_program import Sent
 
 _PLUGINS = {"nvidia_gpu": "nvidia_smi", "cpu": "cpu", "mem": "mem", "disk": "disk", "swap": "swap"}
 _SILENT = ("nvidia_smi", "efa", "ethtool", "procstat")

@@ -6,9 +6,9 @@ import random
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from tests.behaviour.simulator.group import Instance
-from tests.behaviour.simulator.load import Load
-from tests.behaviour.simulator.metrics import MetricStore
+from constructs_lib.rehearsal.cloud.group import Instance
+from constructs_lib.rehearsal.cloud.metrics import MetricStore
+from constructs_lib.rehearsal.machine.load import Load
 
 _AWAKE_SECONDS = 6 * 3_600
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from constructs_lib.node import names
-from tests.behaviour.simulator.alarms import Alarm
+from constructs_lib.rehearsal.cloud.alarms import Alarm
 
 _PSEUDO = {
     "AWS::Region": "us-east-1",

@@ -13,10 +13,10 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from tests.behaviour.simulator.group import Activity, Group, Instance, Refused
-from tests.behaviour.simulator.load import Load
-from tests.behaviour.simulator.metrics import MetricStore
-from tests.behaviour.simulator.work_queue import WorkQueue
+from constructs_lib.rehearsal.cloud.group import Activity, Group, Instance, Refused
+from constructs_lib.rehearsal.cloud.metrics import MetricStore
+from constructs_lib.rehearsal.cloud.work_queue import WorkQueue
+from constructs_lib.rehearsal.machine.load import Load
 
 Answer = dict[str, Any]
 

@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tests.behaviour.simulator.clients import STACK_ID
-from tests.behaviour.simulator.world import World
+from constructs_lib.rehearsal.cloud.clients import STACK_ID
+from constructs_lib.rehearsal.world import World
 
 _LONGEST_WAIT = 60
 

@@ -8,7 +8,7 @@ from functools import cache
 from constructs_lib.node.derived import Counts, State, derive
 from constructs_lib.node.readings import FAILED, Answer, Device, NoReading, Reading
 from constructs_lib.node.settings import Settings
-from tests.behaviour.simulator.load import Load
+from constructs_lib.rehearsal.machine.load import Load
 
 Sent = tuple[int, str]
 """When in the minute, in seconds, and the line of StatsD."""
