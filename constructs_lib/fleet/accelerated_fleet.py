@@ -133,7 +133,7 @@ class AcceleratedFleet(MetricMethods, Construct):
             idle: when an instance is idle. Default: ``IdlePolicy()``, 15 minutes below 5 % on every accelerator; for a
                 ``workload`` whose model takes long to load with a warm-up of twice the time that it should take.
             drain: how work on an instance is brought to its end before the instance goes. Default: ``Drain()``, which
-                waits for it for up to 5 minutes.
+                waits for it for up to 30 minutes; 5 with a Capacity Block, whose paid time ends with it.
             schedule: when the fleet is open, and when it is woken ahead of need. Default: always open.
             telemetry: what is measured. Default: what the fleet's types support, per accelerator, instance and group.
             storage: the root volume, what becomes of instance-store disks, and FSx for Lustre file systems to mount.

@@ -16,7 +16,7 @@ HOOK_NAME = DRAIN_HOOK
 """Name of the group's termination hook, which the instance completes when it has drained."""
 
 _WHERE = "Drain"
-_DEFAULT_DEADLINE = 5 * 60
+_DEFAULT_DEADLINE = 30 * 60
 _SHORTEST_DEADLINE = 30
 _LONGEST_DEADLINE = 115 * 60
 # Time to tell how it went and to complete the hook. A hook takes at most two hours with it.
@@ -45,7 +45,9 @@ class Drain:
 
     Attributes:
         deadline: for how long work may delay a termination. Whole seconds from 30 seconds to 115 minutes; an instance
-            that drains is billed. A Spot interruption leaves less. Default: 5 minutes.
+            that drains is billed, and goes as soon as its work is done. A job that begins while its instance is being
+            chosen is cut off if it outlasts this. A Spot interruption leaves less. Default: 30 minutes. A
+            fleet with a Capacity Block that is given no ``Drain`` takes 5, since everybody leaves so much earlier.
         signal: what each program that holds a busy mark is sent, once: ``SIGTERM``, ``SIGINT``, ``SIGHUP``,
             ``SIGQUIT``, ``SIGUSR1`` or ``SIGUSR2``. A program that ignores it is waited for. Of
             ``accelerated-node busy -- COMMAND`` that is the command, with the programs that it has started and that

@@ -110,7 +110,7 @@ class FleetSettings:
         smallest, largest = _capacity(where, min_capacity, max_capacity)
         if demand is not None:
             instance_of(where, "demand", demand, Demand, cure="write QueueDemand(queue, messages_per_instance=1)")
-        draining = _settled(where, "drain", drain, Drain, Drain(), "write Drain(deadline=...)")
+        draining = _settled(where, "drain", drain, Drain, bought.usual_drain, "write Drain(deadline=...)")
         bought.check(
             where,
             PurchaseContext(

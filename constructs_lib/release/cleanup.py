@@ -26,7 +26,7 @@ class FleetCleanup(Construct):
     Every instance is protected from scale-in, and CloudFormation waits an hour for protected instances, gives up, and
     leaves them running. One function cancels an instance refresh, suspends what could start an instance, sets the sizes
     to zero, lifts the protection, lets the members drain for as long as the group's termination hook says but at most
-    10 minutes, and deletes the hooks, so that nothing waits on. It is called twice:
+    8 minutes, and deletes the hooks, so that nothing waits on. It is called twice:
 
     * by a custom resource, which depends on the group and is therefore deleted before it. On create and update it
       suspends AZRebalance, for which CloudFormation has no property. On delete it acts only if the stack is being

@@ -47,7 +47,7 @@ class CleanUp:
         alarm or a schedule asks for; 3. protection cleared, so that the group takes its members itself and their
         termination hooks run; 4. members that the group never takes are terminated one by one; 5. launch hooks are
         deleted at once, since a member that waits in one cannot leave, and termination hooks when the members have
-        had their time to drain, at most 10 minutes: what waits then goes on.
+        had their time to drain, at most 8 minutes: what waits then goes on.
 
         This is repeated until nobody is left who needs help. A member that came into service meanwhile, or a
         size that somebody raised, is seen at the next look. Waiting until the last machine is gone is left to

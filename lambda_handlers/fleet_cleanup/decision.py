@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from runtime.group import Group, GroupMember
 
-LONGEST_DRAIN_SECONDS = 600
+LONGEST_DRAIN_SECONDS = 480
 """Nobody waits longer for a drain when the stack goes: it must fit into one run of the function."""
 
 # Whatever could start an instance or raise a size again. AZRebalance has been suspended since the group was created.

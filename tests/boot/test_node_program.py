@@ -145,7 +145,7 @@ def test_what_is_as_usual_takes_no_room_in_user_data() -> None:
     assert json.loads(settings(types, measurements=[])) == {
         "kind": "nvidia",
         "expected": {"g6.xlarge": 1},
-        "drain": {"deadline_seconds": 300, "namespace": "AcceleratedFleet"},
+        "drain": {"deadline_seconds": 1_800, "namespace": "AcceleratedFleet"},
     }
     changed = json.loads(settings(types, interval_seconds=10, use_threshold=2.5))
     assert (changed["interval_seconds"], changed["use_threshold"]) == (10, 2.5)

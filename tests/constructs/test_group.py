@@ -153,7 +153,7 @@ def test_case_59_the_drain_hook_is_part_of_the_group_and_ends_by_itself(scenario
     assert hook == {
         "LifecycleHookName": "Drain",
         "LifecycleTransition": "autoscaling:EC2_INSTANCE_TERMINATING",
-        "HeartbeatTimeout": {"fullest": 660, "training": 1260}.get(scenario, 360),
+        "HeartbeatTimeout": {"fullest": 660, "training": 1260}.get(scenario, 1860),
         # The API's own default is to abandon, which may leave the instance behind.
         "DefaultResult": "CONTINUE",
     }

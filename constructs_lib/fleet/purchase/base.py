@@ -13,6 +13,7 @@ from aws_cdk import aws_ec2 as ec2
 from constructs_lib.catalog import AcceleratedType
 from constructs_lib.errors import ArgumentError
 from constructs_lib.fleet.allocation import OnDemandAllocation, SpotAllocation
+from constructs_lib.fleet.drain import Drain
 from constructs_lib.fleet.purchase.block_hours import SizeChange
 from constructs_lib.fleet.purchase.distribution import all_on_demand
 from constructs_lib.validation import complaint
@@ -243,6 +244,11 @@ class Purchase(ABC):
     def starts_instances(self) -> bool:
         """Whether the group's own clock starts instances, so that nothing else has to."""
         return False
+
+    @property
+    def usual_drain(self) -> Drain:
+        """How instances drain unless the fleet says otherwise."""
+        return Drain()
 
     @property
     def is_reserved(self) -> bool:

@@ -34,6 +34,9 @@ INTERRUPTION_MARGIN_SECONDS = 15.0
 HOOK_MARGIN_SECONDS = 45.0
 """For how long after the deadline the hook is still completed; its own time ends 60 seconds after the deadline."""
 
+UNKNOWN_SECONDS = 300.0
+"""For how long work is waited for that nobody can see: a machine whose tool is broken bills as long as it drains."""
+
 _PRESSING = ("", REBALANCE, TERMINATION, INTERRUPTION)
 _GONE_AFTER_SECONDS = 120.0
 _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 4.0, 30.0
@@ -53,6 +56,11 @@ class Work:
     def over(self) -> bool:
         """Whether nothing would be lost."""
         return self.marks == 0 and self.in_use is False
+
+    @property
+    def unseen(self) -> bool:
+        """Whether nothing says that there is any, and nothing that there is none."""
+        return not self.marks and not self.in_use and not self.over
 
 
 @dataclass(frozen=True)
@@ -219,6 +227,12 @@ class _Plan:
         back_to_the_pool = target.startswith("Warmed:") and self.state.served
         return target in ("Terminated", "Warmed:Terminated") or back_to_the_pool
 
+    @property
+    def _time_is_up(self) -> bool:
+        """Whether work holds up the end no longer."""
+        unseen_for = self.sight.now - self.state.began if self.sight.work.unseen else 0.0
+        return self.sight.now >= self.state.deadline or unseen_for >= UNKNOWN_SECONDS
+
     def take_in_the_notices(self) -> None:
         now, notices, asked = self.sight.now, self.sight.notices, self.asked
         if notices.target == "InService":
@@ -309,7 +323,7 @@ class _Plan:
 
     def _work_towards_the_end(self, *, may_be_over: bool) -> None:
         now, deadline = self.sight.now, self.state.deadline
-        if now >= deadline:
+        if self._time_is_up:
             if self.state.began == now and self.sight.work.marks != 0:
                 # A notice that was seen late, as when nobody answered for it: seconds are enough to be told.
                 self.actions.append(Signal())
@@ -342,7 +356,7 @@ class _Plan:
         if now > state.hook_until:
             self._change(hook_over=True)
             return
-        if now < state.deadline and not self.sight.work.over:
+        if not (self._time_is_up or self.sight.work.over):
             # It came after the end was seen, and before the hook could be completed.
             self.actions.append(Signal())
             return

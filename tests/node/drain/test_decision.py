@@ -13,6 +13,7 @@ from constructs_lib.node.drain.decision import (
     CHECKPOINT,
     COMMAND,
     HOOK_MARGIN_SECONDS,
+    UNKNOWN_SECONDS,
     Announce,
     Complete,
     Kill,
@@ -133,6 +134,20 @@ def test_silence_is_no_end_of_work(marks: int | None, in_use: bool | None) -> No
     assert instance.at("complete") == 300
 
 
+@pytest.mark.parametrize(("marks", "in_use"), [(None, False), (0, None), (None, None)])
+def test_work_that_nobody_can_see_is_waited_for_five_minutes_of_a_longer_deadline(
+    marks: int | None, in_use: bool | None
+) -> None:
+    instance = terminated(Instance(asked(deadline=1_800), marks=marks, in_use=in_use, heeds_signal=False), 1_800)
+    assert instance.at("complete") == 300
+
+
+@pytest.mark.parametrize(("marks", "in_use"), [(1, None), (None, True), (1, False)])
+def test_work_that_somebody_sees_is_waited_for_until_the_deadline(marks: int | None, in_use: bool | None) -> None:
+    instance = terminated(Instance(asked(deadline=1_800), marks=marks, in_use=in_use, heeds_signal=False), 1_900)
+    assert instance.at("complete") == 1_800
+
+
 def test_case_59_stuck_work_is_gone_at_the_deadline_and_not_after_48_hours() -> None:
     instance = Instance(FULL, marks=1, in_use=True, heeds_signal=False, lasts={CHECKPOINT: 1e9, COMMAND: 1e9})
     terminated(instance, 3_600)
@@ -177,7 +192,8 @@ def test_case_59_no_call_outlives_the_heartbeat_and_nothing_is_started_late(
         if isinstance(action, (Run, Signal)):
             assert at < deadline
         if isinstance(action, Complete) and at < deadline:
-            assert instance.work_ends <= NOW + at or (marks, in_use) == (0, False)
+            unseen = not marks and not in_use and at >= UNKNOWN_SECONDS
+            assert instance.work_ends <= NOW + at or (marks, in_use) == (0, False) or unseen
     assert sum(isinstance(action, Publish) for _, action in instance.log) <= 1
 
 

@@ -19,8 +19,8 @@ from tests.support.stacks import stack
 
 
 def test_case_59_a_drain_has_an_end_and_the_hook_ends_a_minute_later() -> None:
-    assert Drain().deadline_seconds == 300
-    assert Drain().hook_heartbeat_seconds == 360
+    assert Drain().deadline_seconds == 1_800
+    assert Drain().hook_heartbeat_seconds == 1_860
     assert Drain(deadline=Duration.minutes(115)).hook_heartbeat_seconds == 6_960
     assert HOOK_NAME == "Drain"
 
@@ -63,9 +63,9 @@ def test_a_deadline_that_only_a_deploy_settles_cannot_be_counted_with() -> None:
 
 
 def test_it_is_a_value() -> None:
-    assert Drain() == Drain(deadline=Duration.minutes(5), signal="SIGTERM", drain_on_rebalance=False)
+    assert Drain() == Drain(deadline=Duration.minutes(30), signal="SIGTERM", drain_on_rebalance=False)
     assert Drain() != Drain(deadline=Duration.minutes(6))
-    assert hash(Drain()) == hash(Drain(deadline=Duration.seconds(300)))
+    assert hash(Drain()) == hash(Drain(deadline=Duration.seconds(1_800)))
     with pytest.raises(FrozenInstanceError):
         Drain().signal = "SIGINT"  # type: ignore[misc]
     with pytest.raises(TypeError):
@@ -73,7 +73,7 @@ def test_it_is_a_value() -> None:
 
 
 def test_what_is_as_usual_takes_no_room_in_user_data() -> None:
-    assert Drain().settings() == {"deadline_seconds": 300, "namespace": "AcceleratedFleet"}
+    assert Drain().settings() == {"deadline_seconds": 1_800, "namespace": "AcceleratedFleet"}
 
 
 FULL = Drain(
