@@ -32,7 +32,7 @@ def alarm_periods(window_seconds: int) -> tuple[int, int]:
 def idle_alarm(
     scope: Construct, id: str, metrics: FleetMetrics, policy: IdlePolicy, signals: Sequence[IdleSignal]
 ) -> cloudwatch.Alarm:
-    """The accelerator that is most in use stayed below the threshold for the whole window.
+    """The accelerator that is most in use stayed below the threshold for the window, an adaptive policy's shortest.
 
     It watches the first signal of the policy that looks at accelerators; the handler asks for all of them.
 
@@ -46,7 +46,7 @@ def idle_alarm(
     watched = next(each for each in OF_ACCELERATORS if each in signals)
     if watched is IdleSignal.IDLE_SECONDS:
         return _idle_time_alarm(scope, id, metrics, policy)
-    period, count = alarm_periods(policy.window_seconds)
+    period, count = alarm_periods(policy.alarm_seconds)
     every = Duration.seconds(period)
     busiest, threshold = _busiest(watched, metrics, policy, every)
     # Written out: of a rounded figure, or one with an exponent, nobody knows that it is above the threshold.
@@ -88,7 +88,7 @@ def _idle_time_alarm(scope: Construct, id: str, metrics: FleetMetrics, policy: I
         label="time since any instance was in use, 0 while the group is empty",
         every=every,
         operator=cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
-        threshold=policy.window_seconds,
+        threshold=policy.alarm_seconds,
         periods=1,
     )
 

@@ -133,6 +133,7 @@ class ReleaseSettings:
             "MAX_LIFE_SECONDS": policy.max_instance_life_seconds,
             "MAX_UNKNOWN_SECONDS": policy.max_unknown_seconds,
             "RETAINED_AFTER_SECONDS": policy.end_retained_after_seconds,
+            "START_WORTH_SECONDS": policy.start_worth_seconds,
         }
         written = {name: str(value) for name, value in asked.items() if value is not None}
         if policy.max_instance_life is not None or policy.max_unknown is not None:

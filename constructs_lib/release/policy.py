@@ -5,18 +5,31 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Any
 
 from aws_cdk import Duration
 
 from constructs_lib.catalog import AcceleratedType
 from constructs_lib.errors import ArgumentError
+from constructs_lib.release.adaptive import (
+    DEFAULT_ADAPTIVE_WINDOW,
+    DEFAULT_COLD_START,
+    check_adaptive_window,
+    cold_start_seconds,
+    start_worth_seconds,
+    usual_warm_up,
+)
 from constructs_lib.release.idle_signal import NEED_THE_NODE_PROGRAM, STANDARD, CustomSignal, IdleSignal
 from constructs_lib.release.keep_warm import KeepWarm
 from constructs_lib.release.policy_checks import (
     DAY,
     HOUR,
     MINUTE,
+    SHORTEST_DOUBT,
     WHERE,
+    check_longest_life,
+    check_longest_unknown,
+    check_published,
     check_thresholds,
     duration_seconds,
     percentage,
@@ -33,7 +46,6 @@ _LONGEST_WINDOW = DAY  # above one day CloudWatch evaluates an alarm only once a
 _LONGEST_WARM_UP = HOUR  # Auto Scaling's default instance warm-up takes no more
 _DEFAULT_WINDOW = 15 * MINUTE
 _DEFAULT_WARM_UP = 10 * MINUTE
-_SHORTEST_DOUBT = 15 * MINUTE  # three passes of the release handler
 _DEFAULT_PERCENT = 5.0
 _DEFAULT_CPU_PERCENT = 10.0
 _DEFAULT_NETWORK_MIB_S = 1.0
@@ -45,7 +57,7 @@ _MOST_TRANSFERS = 10**15  # the node program takes no higher threshold
 _LIFE_TIMES = (
     ("min_instance_life", 0, 7 * DAY, "Duration.minutes(50)"),
     ("max_instance_life", HOUR, 365 * DAY, "Duration.days(7)"),
-    ("max_unknown", _SHORTEST_DOUBT, 30 * DAY, "Duration.hours(4)"),
+    ("max_unknown", SHORTEST_DOUBT, 30 * DAY, "Duration.hours(4)"),
     ("end_retained_after", MINUTE, 30 * DAY, "Duration.hours(12)"),
 )
 
@@ -67,7 +79,7 @@ class IdlePolicy:
     An instance is released when every signal was known and idle over the whole window. Silence is never idleness: a
     missing metric, a failed read or an unfinished warm-up keeps the instance. ``max_instance_life`` and
     ``max_unknown`` are the only exceptions; both are off unless they are given, and neither ends an instance that
-    carries the tag ``accelerated-fleet:hold``.
+    carries the tag ``accelerated-fleet:hold``. :meth:`adaptive` shortens the window where it only costs money.
 
     Attributes:
         window: how long an instance must have been idle. Whole minutes from 5 minutes to 24 hours.
@@ -83,7 +95,8 @@ class IdlePolicy:
         threshold_network_mib_s: for ``IdleSignal.NETWORK``: an instance with less traffic is idle. Above 0.
             Default: 1.
         warm_up: time after launch in which an instance counts as starting: boot, driver, data staging. Whole minutes,
-            at most an hour and at most the window. Default: 10 minutes, or the window if that is shorter.
+            at most an hour and at most the window. Default: 10 minutes, or with ``cold_start`` as long as that and at
+            least 5 minutes; the window if it is shorter.
         signals: what is looked at. Must contain ``ACCELERATOR``, or ``MEMORY``, ``POWER`` or ``IDLE_SECONDS`` where
             use cannot be read. ``BUSY_MARK``, ``LOGINS``, ``NETWORK`` and ``IDLE_SECONDS`` come from the program that
             an ``AcceleratedFleet`` puts on its instances; ``IdleRelease`` refuses them.
@@ -113,6 +126,9 @@ class IdlePolicy:
         max_failed_launches: after so many launches in a row that came to nothing the group launches no more, until
             somebody resumes it. 1 to 100, or 0 for never. Default: 5 for an ``AcceleratedFleet``, 0 for an
             ``IdleRelease``.
+        cold_start: how long it takes from a launch until the instance works. Given, the policy is adaptive, see
+            :meth:`adaptive`, and ``window`` at most 2 hours. Whole minutes from 1 to 6: for slower starts a fixed
+            window costs less. Default: none, each instance is kept for the whole window.
 
     Raises:
         ArgumentError: a value is out of range, or does not go together with another one.
@@ -139,8 +155,10 @@ class IdlePolicy:
     at_minimum: AtMinimum | None = None
     end_retained_after: Duration | None = field(default=None, compare=False)
     max_failed_launches: int | None = None
+    cold_start: Duration | None = field(default=None, compare=False)
     window_seconds: int = field(init=False)
     warm_up_seconds: int = field(init=False)
+    cold_start_seconds: int | None = field(init=False)
     min_instance_life_seconds: int | None = field(init=False)
     max_instance_life_seconds: int | None = field(init=False)
     max_unknown_seconds: int | None = field(init=False)
@@ -153,6 +171,45 @@ class IdlePolicy:
         self._settle_pace()
         self._settle_hours()
         self._settle_life_times()
+
+    @classmethod
+    def adaptive(
+        cls, *, cold_start: Duration | None = None, window: Duration | None = None, **options: Any
+    ) -> IdlePolicy:
+        """Return a policy that lets instances go before their window is over, while the fleet has more than it uses.
+
+        A queue gives work to any instance that is free, so that in a fleet with short jobs none is idle for long,
+        although half of them would do. Each pass counts how many instances were in use at once, and looks back over a
+        day: if so many as now were last in use together longer ago than it pays to wait, the difference may go. How
+        long that is, follows from the gaps between such moments in the past day and from what a start costs: twice
+        ``cold_start``, as the instance is paid for meanwhile and somebody waits, and a pass. Without a past it is one
+        pass. Only instances that every signal knows to be idle now go, longest idle first, and all other rules of
+        the policy hold.
+
+        Args:
+            cold_start: how long it takes from a launch until the instance works. Whole minutes from 1 to 6: for slower
+                starts a fixed window costs less. ``warm_up``, if not given, is as long, at least 5 minutes.
+                Default: 5 minutes.
+            window: an instance that has been idle for so long goes in any case. Whole minutes from 5 minutes to
+                2 hours. Default: 1 hour.
+            options: all other attributes of the policy.
+
+        Raises:
+            ArgumentError: a value is out of range, or does not go together with another one.
+        """
+        start = Duration.seconds(DEFAULT_COLD_START) if cold_start is None else cold_start
+        longest = Duration.seconds(DEFAULT_ADAPTIVE_WINDOW) if window is None else window
+        return cls(cold_start=start, window=longest, **options)
+
+    @property
+    def start_worth_seconds(self) -> int | None:
+        """As much idle time of an instance costs what a start costs. None: the policy is not adaptive."""
+        return None if self.cold_start_seconds is None else start_worth_seconds(self.cold_start_seconds)
+
+    @property
+    def alarm_seconds(self) -> int:
+        """For how long nobody may have been in use until the idle alarm asks for a pass."""
+        return self.window_seconds if self.cold_start_seconds is None else _SHORTEST_WINDOW
 
     def threshold(self, kind: AcceleratorKind, *, where: str = WHERE) -> float:
         """Return below which use an accelerator of this kind is idle: percent, or transfers.
@@ -209,21 +266,7 @@ class IdlePolicy:
             measurements: what is published of each accelerator.
             where: construct path, for messages.
         """
-        for signal, figure in ((IdleSignal.MEMORY, kind.memory), (IdleSignal.POWER, kind.power)):
-            if signal not in (self.signals or ()):
-                continue
-            if figure is None or figure not in measurements:
-                rule = "hold only figures that the instances publish"
-                cure = f"leave it out: no {kind.title} tells it"
-                if figure is not None:
-                    can = all(kind.measurement(figure).readable_on(each) for each in types)
-                    cure = f"measure {figure!r} on all of them" if can else "leave it out: not every type tells it"
-                raise ArgumentError(complaint(where, "idle.signals", rule, signal.name, cure))
-            without = [each.name for each in types if not kind.measurement(figure).readable_on(each)]
-            if without:
-                rule = f"hold only figures that every type publishes ({', '.join(without)} does not)"
-                cure = "leave it out, or make a fleet of its own for these types"
-                raise ArgumentError(complaint(where, "idle.signals", rule, signal.name, cure))
+        check_published(self.signals or (), kind, types, measurements, where=where)
 
     def check_memory(self, types: Sequence[AcceleratedType], *, where: str) -> None:
         """Refuse a threshold that the used memory of some accelerator can never reach: it would always be idle."""
@@ -246,13 +289,16 @@ class IdlePolicy:
 
     def _settle_window(self) -> None:
         example = "Duration.minutes(15)"
-        window, warm_up = _DEFAULT_WINDOW, min(_DEFAULT_WARM_UP, _DEFAULT_WINDOW)
+        start = None if self.cold_start is None else cold_start_seconds(self.cold_start)
+        window = _DEFAULT_WINDOW
         if self.window is not None:
             cure = "metrics arrive once a minute, and CloudWatch judges an alarm over more than a day only once an hour"
             window = duration_seconds(
                 "window", self.window, _SHORTEST_WINDOW, _LONGEST_WINDOW, example=example, cure=cure
             )
-            warm_up = min(_DEFAULT_WARM_UP, window)
+        if start is not None:
+            check_adaptive_window(window)
+        warm_up = min(_DEFAULT_WARM_UP if start is None else usual_warm_up(start), window)
         if self.warm_up is not None:
             cure = "metrics arrive once a minute, and Auto Scaling takes at most an hour"
             warm_up = duration_seconds("warm_up", self.warm_up, 0, _LONGEST_WARM_UP, example=example, cure=cure)
@@ -264,6 +310,7 @@ class IdlePolicy:
         self._settle("window_seconds", window)
         self._settle("warm_up", Duration.seconds(warm_up))
         self._settle("warm_up_seconds", warm_up)
+        self._settle("cold_start_seconds", start)
 
     def _settle_signals(self) -> None:
         if self.signals is not None:
@@ -330,8 +377,8 @@ class IdlePolicy:
             if given is not None:
                 seconds = duration_seconds(parameter, given, shortest, longest, example=example)
             self._settle(f"{parameter}_seconds", seconds)
-        self._check_max_instance_life()
-        self._check_max_unknown()
+        check_longest_life(self.max_instance_life_seconds, self.window_seconds, self.min_instance_life_seconds)
+        check_longest_unknown(self.max_unknown_seconds, self.window_seconds)
         chosen = AtMinimum.LEAVE if self.at_minimum is None else self.at_minimum
         instance_of(WHERE, "at_minimum", chosen, AtMinimum, cure="write AtMinimum.LEAVE or AtMinimum.REPLACE")
         if chosen is AtMinimum.REPLACE and self.max_instance_life is None and self.max_unknown is None:
@@ -339,23 +386,6 @@ class IdlePolicy:
             cure = "give one of them: an idle instance at the minimum always stays"
             raise ArgumentError(complaint(WHERE, "at_minimum", rule, chosen.name, cure))
         self._settle("at_minimum", chosen)
-
-    def _check_max_instance_life(self) -> None:
-        longest = self.max_instance_life_seconds
-        if longest is None:
-            return
-        for other, seconds in (("window", self.window_seconds), ("min_instance_life", self.min_instance_life_seconds)):
-            if seconds is not None and longest <= seconds:
-                rule = f"be longer than {other} ({seconds // MINUTE} minutes)"
-                cure = "lengthen it: no instance would ever live to be released as idle"
-                raise ArgumentError(complaint(WHERE, "max_instance_life", rule, f"{longest // MINUTE} minutes", cure))
-
-    def _check_max_unknown(self) -> None:
-        longest, least = self.max_unknown_seconds, self.window_seconds + _SHORTEST_DOUBT
-        if longest is not None and longest < least:
-            rule = f"be at least window and {_SHORTEST_DOUBT // MINUTE} minutes ({least // MINUTE} minutes)"
-            cure = "lengthen it: a gap of the metrics alone would end an instance at work"
-            raise ArgumentError(complaint(WHERE, "max_unknown", rule, f"{longest // MINUTE} minutes", cure))
 
     def _settle(self, name: str, value: object) -> None:
         """Replace an omitted value by its default; afterwards the policy never changes again."""

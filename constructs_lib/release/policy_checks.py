@@ -6,15 +6,18 @@ from collections.abc import Mapping, Sequence
 
 from aws_cdk import Duration
 
+from constructs_lib.catalog import AcceleratedType
 from constructs_lib.errors import ArgumentError
 from constructs_lib.release.idle_signal import OF_ACCELERATORS, CustomSignal, IdleSignal
 from constructs_lib.scaling.hours import Hours, hours_of, leave_no_minute
+from constructs_lib.telemetry import AcceleratorKind
 from constructs_lib.validation import complaint, instance_of, number
 
 WHERE = "IdlePolicy"
 MINUTE = 60
 HOUR = 60 * MINUTE
 DAY = 24 * HOUR
+SHORTEST_DOUBT = 15 * MINUTE  # three passes of the release handler
 
 
 def duration_seconds(
@@ -87,6 +90,32 @@ def require_thresholds(signals: Sequence[IdleSignal], thresholds: Mapping[str, t
             raise ArgumentError(complaint(WHERE, parameter, rule, value, cure))
 
 
+def check_published(
+    signals: Sequence[IdleSignal],
+    kind: AcceleratorKind,
+    types: Sequence[AcceleratedType],
+    measurements: Sequence[str],
+    *,
+    where: str,
+) -> None:
+    """Refuse a signal whose figure not every instance publishes. ``where`` is the construct's path."""
+    for signal, figure in ((IdleSignal.MEMORY, kind.memory), (IdleSignal.POWER, kind.power)):
+        if signal not in signals:
+            continue
+        if figure is None or figure not in measurements:
+            rule = "hold only figures that the instances publish"
+            cure = f"leave it out: no {kind.title} tells it"
+            if figure is not None:
+                can = all(kind.measurement(figure).readable_on(each) for each in types)
+                cure = f"measure {figure!r} on all of them" if can else "leave it out: not every type tells it"
+            raise ArgumentError(complaint(where, "idle.signals", rule, signal.name, cure))
+        without = [each.name for each in types if not kind.measurement(figure).readable_on(each)]
+        if without:
+            rule = f"hold only figures that every type publishes ({', '.join(without)} does not)"
+            cure = "leave it out, or make a fleet of its own for these types"
+            raise ArgumentError(complaint(where, "idle.signals", rule, signal.name, cure))
+
+
 def quiet_hours_of(given: object) -> tuple[Hours, ...]:
     """Return the hours in which nothing is released.
 
@@ -98,3 +127,21 @@ def quiet_hours_of(given: object) -> tuple[Hours, ...]:
         cure = "shorten them: with these an idle instance would bill for ever"
         raise ArgumentError(complaint(WHERE, "quiet_hours", "leave time to release something", given, cure))
     return hours
+
+
+def check_longest_life(longest: int | None, window: int, shortest: int | None) -> None:
+    """Refuse a life, in seconds, that ends before an instance could be released as idle."""
+    for other, seconds in (("window", window), ("min_instance_life", shortest)):
+        if longest is not None and seconds is not None and longest <= seconds:
+            rule = f"be longer than {other} ({seconds // MINUTE} minutes)"
+            cure = "lengthen it: no instance would ever live to be released as idle"
+            raise ArgumentError(complaint(WHERE, "max_instance_life", rule, f"{longest // MINUTE} minutes", cure))
+
+
+def check_longest_unknown(longest: int | None, window: int) -> None:
+    """Refuse a doubt, in seconds, that a gap of the metrics alone would fill."""
+    least = window + SHORTEST_DOUBT
+    if longest is not None and longest < least:
+        rule = f"be at least window and {SHORTEST_DOUBT // MINUTE} minutes ({least // MINUTE} minutes)"
+        cure = "lengthen it: a gap of the metrics alone would end an instance at work"
+        raise ArgumentError(complaint(WHERE, "max_unknown", rule, f"{longest // MINUTE} minutes", cure))

@@ -133,7 +133,7 @@ class Acting:
         patience = self._patience_until(lease)
         if first.chosen:
             settled = {each: what for each, what in first.decision.verdicts.items() if each not in first.chosen}
-            earlier = Earlier(asked_to_leave=asked, settled=settled)
+            earlier = Earlier(asked_to_leave=asked, settled=settled, spare=first.decision.spare)
             look = look_at(self.surveyor, group, earlier, only=first.chosen)
             self.report.take(look.decision, look.members)
             self._spare(

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Protocol
 
+from release_idle.early import members_in_use, spare_members
+from release_idle.facts import Decision, Facts
 from release_idle.measurement import Busy, Finding, Idle, Reading, Series, Signal, Unknown, examine
 from release_idle.members import Machine, Member, State, Verdict, is_retained
-from release_idle.planning import Candidate, CapacityLimits, Cause, Plan, members_at_work, plan_release
+from release_idle.planning import Candidate, CapacityLimits, Cause, members_at_work, plan_release
 from release_idle.policy import AtMinimum, IdlePolicy
 from release_idle.unknown_memory import UNKNOWN_TAG, UnknownMemory, unknown_again
-from runtime.demand import Backlog
 from runtime.group import LAUNCH, is_active, is_coming
 from runtime.hold_tag import why_held
 
@@ -48,43 +49,6 @@ class Capacity(Protocol):
     def capacity(self) -> int: ...
 
 
-@dataclass(frozen=True, kw_only=True)
-class Facts:
-    """Everything that a pass knows at one moment.
-
-    `readings` holds an entry, by signal name and maybe empty, for each member that was looked at; only those can go.
-    `settled` are the verdicts on the others from an earlier look. `backlog` is None when the queue could not be read.
-    `asked_to_leave` says when an earlier pass asked for a member's termination: whatever the group says, it goes.
-    `first_signal_only` says that the other signals were not asked: whoever is idle by the first one alone stays.
-    """
-
-    now: datetime
-    min_size: int
-    max_size: int
-    desired: int
-    members: tuple[Member, ...]
-    readings: Mapping[str, Mapping[str, Reading]]
-    backlog: Backlog | None
-    suspended_processes: tuple[str, ...] = ()
-    asked_to_leave: Mapping[str, datetime] = field(default_factory=dict)
-    settled: Mapping[str, Verdict] = field(default_factory=dict)
-    first_signal_only: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class Decision:
-    """What each member is, who goes, and what the next pass has to remember.
-
-    `remember` are the members of which nothing is known now, `forget` those of which that was so: empty unless the
-    policy limits how long a member may be unknown.
-    """
-
-    verdicts: Mapping[str, Verdict]
-    plan: Plan
-    remember: Mapping[str, UnknownMemory]
-    forget: tuple[str, ...]
-
-
 def decide(facts: Facts, policy: IdlePolicy) -> Decision:
     """Return the verdict on each member, and which of those that were looked at go, in which order and why.
 
@@ -92,6 +56,9 @@ def decide(facts: Facts, policy: IdlePolicy) -> Decision:
     longest idle first; of those that are equally idle the dearest first, On-Demand before Spot, then by instance id.
     """
     verdicts = {member.instance_id: verdict for member in facts.members if (verdict := _verdict(member, facts, policy))}
+    in_use = members_in_use(facts, verdicts, policy)
+    spare = spare_members(facts, verdicts, policy, in_use, judge)
+    verdicts |= {each: verdict for each, (verdict, _) in spare.items()}
     unknown = _unknown_members(facts, verdicts, policy) if policy.max_unknown_seconds is not None else {}
     candidates = [
         candidate
@@ -106,6 +73,8 @@ def decide(facts: Facts, policy: IdlePolicy) -> Decision:
         plan=plan_release(facts.members, verdicts, candidates, limits),
         remember=unknown,
         forget=_forgotten(facts, verdicts, policy) if policy.max_unknown_seconds is not None else (),
+        in_use=in_use,
+        spare={each: why for each, (_, why) in spare.items()},
     )
 
 
@@ -151,9 +120,11 @@ def is_to_be_asked(finding: Finding | Verdict | None, policy: IdlePolicy) -> boo
     """Return whether a member's next signal has to be read after this finding, or this verdict on its standing.
 
     The first that is not idle decides. But only of a member that no signal at all shows busy is nothing known, and a
-    limit on that asks for all of them.
+    limit on that asks for all of them. So does counting who is in use, which takes all signals to deny.
     """
     if finding is None or isinstance(finding, Idle):
+        return True
+    if policy.start_worth_seconds is not None and not _is_settled(finding):
         return True
     is_unknown = isinstance(finding, Unknown) or (isinstance(finding, Verdict) and finding.state is State.UNKNOWN)
     return is_unknown and policy.max_unknown_seconds is not None
@@ -164,9 +135,10 @@ def nobody_could_go(
 ) -> bool:
     """Return whether no member could go for idleness, whatever its signals say: a reading costs money.
 
-    Not when somebody counts for how long nothing has been known of a member: that needs all of its signals.
+    Not when somebody counts for how long nothing has been known of a member, or who is in use: that needs all of its
+    signals.
     """
-    if policy.max_unknown_seconds is not None:
+    if policy.max_unknown_seconds is not None or policy.start_worth_seconds is not None:
         return False
     active = sum(member.capacity for member in members if is_active(member.lifecycle_state))
     serving = [member.capacity for member in members if member.lifecycle_state == "InService"]
@@ -182,6 +154,11 @@ def find(signal: Signal, readings: Mapping[str, Reading], member: Member, policy
         return Unknown(f"{signal.name} was not read")
     expected_from = member.machine.launched_at + timedelta(seconds=policy.warm_up_seconds)
     return examine(signal, reading, policy.window(now), expected_from=expected_from, now=now)
+
+
+def _is_settled(finding: Finding | Verdict) -> bool:
+    """Return whether no reading could add to a verdict on a member's standing: it is leaving, held, or in a session."""
+    return isinstance(finding, Verdict) and finding.state is not State.STARTING
 
 
 def _judge_lifecycle(member: Member) -> Verdict | None:

@@ -17,10 +17,14 @@ from runtime.group import Group
 
 @dataclass(frozen=True, kw_only=True)
 class Earlier:
-    """What an earlier look, or an earlier pass, knows of members: who was asked to leave, and who need not be asked."""
+    """What an earlier look, or an earlier pass, knows of members: who was asked to leave, and who need not be asked.
+
+    `spare` says of those that an earlier look chose, because the fleet had more than it used, why; None without one.
+    """
 
     asked_to_leave: Mapping[str, datetime] = field(default_factory=dict)
     settled: Mapping[str, Verdict] = field(default_factory=dict)
+    spare: Mapping[str, str] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +61,8 @@ def look_at(surveyor: Surveyor, group: Group, earlier: Earlier, only: Sequence[s
         asked_to_leave=earlier.asked_to_leave,
         settled=earlier.settled,
         first_signal_only=first_signal_only,
+        used_before=surveyor.used_before(survey.at) if earlier.spare is None else None,
+        spare=earlier.spare,
     )
     policy = surveyor.settings.policy
     decision = decide(facts, policy)

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from itertools import pairwise
-from typing import Literal, TypeAlias
+from operator import attrgetter
+from typing import Literal, NamedTuple, TypeAlias
 
 Statistic: TypeAlias = Literal["Average", "Maximum", "Minimum", "SampleCount", "Sum"]
 
@@ -24,6 +25,7 @@ QUERIES_PER_CALL = 500
 _POINTS_PER_QUERY = POINTS_PER_CALL // QUERIES_PER_CALL
 _COARSER_PERIODS = (300, 900, 3600)
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_BY_TIME = attrgetter("at")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,9 +97,8 @@ class Span:
         return max(1, min(QUERIES_PER_CALL, POINTS_PER_CALL // self.points))
 
 
-# A pass holds hundreds of thousands of these.
-@dataclass(frozen=True, slots=True)
-class Point:
+# A pass holds hundreds of thousands of these: nothing that is made as fast is as small.
+class Point(NamedTuple):
     """One value; `at` is the start of the period that it covers."""
 
     at: datetime
@@ -188,13 +189,13 @@ def span_to_read(signal: Signal, window: Window, now: datetime) -> Span:
         period = fitting[0] if fitting else (period, *coarser)[-1]
     fitting_start = now - timedelta(seconds=(_POINTS_PER_QUERY - 1) * period)
     start = min(window.made_up_from, max(fitting_start, window.start - window.length))
-    return Span(start=_period_start(start, period), end=now, period_seconds=period)
+    return Span(start=period_start(start, period), end=now, period_seconds=period)
 
 
 def newest_span(window: Window, now: datetime) -> Span:
     """Return what to read of a signal's newest points: who is at work still."""
     back = timedelta(seconds=(PROVISIONAL_PERIODS + TOLERATED_PERIODS) * window.period_seconds)
-    start = _period_start(now - back, window.period_seconds)
+    start = period_start(now - back, window.period_seconds)
     return Span(start=start, end=now, period_seconds=window.period_seconds)
 
 
@@ -209,7 +210,7 @@ def examine(signal: Signal, reading: Reading, window: Window, *, expected_from: 
     """
     if isinstance(reading, Unreadable):
         return Unknown(f"{_title(signal)} could not be read: {reading.reason}")
-    points = sorted(reading.points, key=lambda point: point.at)
+    points = sorted(reading.points, key=_BY_TIME)
     if signal.means == "idle_time":
         return _examine_idle_time(signal, points, timedelta(seconds=reading.period_seconds), window, now)
     if signal.means == "doubt":
@@ -282,7 +283,7 @@ def difference(reading: Reading, less: Reading) -> Reading:
 def _is_still_busy(signal: Signal, reading: Series, window: Window) -> bool:
     # A coarse point says only that there was work somewhere in its period, and an old one nothing about now.
     is_coarse = reading.period_seconds > window.period_seconds
-    newest = sorted(reading.newest if is_coarse else reading.points, key=lambda point: point.at)[-PROVISIONAL_PERIODS:]
+    newest = sorted(reading.newest if is_coarse else reading.points, key=_BY_TIME)[-PROVISIONAL_PERIODS:]
     if not newest or newest[-1].at + timedelta(seconds=window.period_seconds) < window.end:
         return False
     return all(point.value >= signal.idle_below for point in newest)
@@ -294,8 +295,9 @@ def _silence(settled: Sequence[datetime], window: Window, begin: datetime, cover
         return f"has no data from {_clock_time(window.start)} to {_clock_time(window.end)}"
     if settled[0] > begin + window.slack:
         return f"has no data from {_clock_time(begin)} to {_clock_time(settled[0])}"
+    tolerated = _tolerated(window, covers)
     for before, after in pairwise(settled):
-        if after - before > _tolerated(window, covers):
+        if after - before > tolerated:
             return f"has no data from {_clock_time(before + covers)} to {_clock_time(after)}"
     if _has_ended(settled[-1], window, covers):
         return f"has had no data since {_clock_time(settled[-1] + covers)}"
@@ -321,7 +323,8 @@ def _idle_since(points: Sequence[Point], signal: Signal, covers: timedelta) -> d
     return since
 
 
-def _period_start(at: datetime, period_seconds: int) -> datetime:
+def period_start(at: datetime, period_seconds: int) -> datetime:
+    """Return the beginning of the period that a moment lies in."""
     return at - (at - _EPOCH) % timedelta(seconds=period_seconds)
 
 

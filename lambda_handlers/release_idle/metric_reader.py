@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import cast
 
 from release_idle.measurement import Point, Reading, Series, Signal, Span, Unreadable
 from runtime.aws_errors import AWS_ERRORS, error_code
@@ -96,12 +97,11 @@ def _reading(gathered: _Gathered, span: Span, *, absent: bool) -> Reading:
         return Unreadable(f"GetMetricData: {gathered.status}")
     if gathered.lengths_differ:
         return Unreadable("GetMetricData returned more or fewer values than timestamps")
-    points = []
-    for at, value in zip(gathered.stamps, gathered.values, strict=True):
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
+    for value in gathered.values:
+        if type(value) is not float and (isinstance(value, bool) or not isinstance(value, (int, float))):
             return Unreadable(f"GetMetricData returned {value!r} for a value")
-        points.append(Point(at, float(value)))
-    return Series(tuple(points), span.period_seconds)
+    values = map(float, cast(Sequence[float], gathered.values))
+    return Series(tuple(map(Point, gathered.stamps, values)), span.period_seconds)
 
 
 def _query(namespace: str, signal: Signal, span: Span, query_id: str, instance_id: str) -> MetricQuery:

@@ -111,8 +111,8 @@ def plan_release(
     does not say who holds it, each may be on an instance of its own however many one can take, and the newest minutes
     of a metric are not known yet, so any of them may have taken one just now.
     """
-    staying = [member for member in members if is_active(member.lifecycle_state) and not _leaves(member, verdicts)]
-    leaving = [member for member in members if is_active(member.lifecycle_state) and _leaves(member, verdicts)]
+    staying = [member for member in members if is_active(member.lifecycle_state) and not leaves(member, verdicts)]
+    leaving = [member for member in members if is_active(member.lifecycle_state) and leaves(member, verdicts)]
     serving = sum(member.lifecycle_state == "InService" for member in staying)
     ledger = _Ledger(
         limits=limits,
@@ -174,8 +174,8 @@ def _waiting_work(limits: CapacityLimits, serving: int) -> str | None:
     )
 
 
-def _leaves(member: Member, verdicts: Mapping[str, Verdict]) -> bool:
-    # EC2 has ended it, or an earlier pass asked for that, and the group's answer does not show it yet.
+def leaves(member: Member, verdicts: Mapping[str, Verdict]) -> bool:
+    """Return whether EC2 has ended a member, or an earlier pass asked for that, as the group may not show it yet."""
     verdict = verdicts.get(member.instance_id)
     return verdict is not None and verdict.state is State.LEAVING
 

@@ -57,6 +57,9 @@ class IdlePolicy:
     """The only hours in which the maximum life acts. None: all."""
     leave_from: datetime | None = None
     """From this moment on every member goes, at work or not, since its machine is taken soon. None: never."""
+    start_worth_seconds: int | None = None
+    """As much idle time of one member costs what a start costs: members that the fleet does not use together may then
+    go before their window is over. None: each has to be idle for the whole window."""
     usd_per_hour: Mapping[str, float] = field(default_factory=dict)
     """What an hour of an instance type costs: of equally idle members the dearest goes first."""
 

@@ -10,6 +10,7 @@ from datetime import datetime
 from release_idle.decision import Decision
 from release_idle.members import Member, State, Verdict, is_retained
 from release_idle.planning import Release
+from release_idle.use_history import IN_USE
 from runtime.embedded_metrics import embedded_counts
 from runtime.structured_log import Json, StructuredLog
 
@@ -21,7 +22,8 @@ class PassReport:
     `spared` says why a member that may go stays and `kept_for_work` which of them stay because work waits, `causes` why
     each one goes that does. `floor` is the capacity that has to stay (None: not known, or not asked for),
     `desired_lowered_to` the desired capacity after what AWS never filled was taken back (None: nothing was), and
-    `failures` are the reads and acts that did not succeed. `launches_stopped` is None where nobody had to ask.
+    `failures` are the reads and acts that did not succeed. `launches_stopped` is None where nobody had to ask, and
+    `in_use`, the most members in use at once since the pass before, where nobody counts them.
     """
 
     group_name: str
@@ -37,6 +39,7 @@ class PassReport:
     launches_stopped: bool | None = None
     floor: int | None = None
     desired_lowered_to: int | None = None
+    in_use: int | None = None
     failures: list[str] = field(default_factory=list)
 
     def take(self, decision: Decision, members: Iterable[Member]) -> None:
@@ -47,6 +50,7 @@ class PassReport:
         self.causes.update({release.instance_id: release for release in decision.plan.releases})
         self.retained = [member.instance_id for member in members if is_retained(member.lifecycle_state)]
         self.floor = decision.plan.floor
+        self.in_use = self.in_use if decision.in_use is None else decision.in_use
 
     def summary(self) -> dict[str, Json]:
         """Return the account as the function returns it: who goes, who stays, and why."""
@@ -87,6 +91,8 @@ class PassReport:
                 "MembersIdleDespiteWork": len(self.kept_for_work),
                 "InstancesReleased": len(self.released),
             }
+        if self.in_use is not None:
+            counts[IN_USE] = self.in_use
         if self.verdicts or self.launches_stopped is not None:
             counts["LaunchesStopped"] = int(self.launches_stopped or False)
         if self.verdicts or self.drains_abandoned:

@@ -104,6 +104,7 @@ def _read_policy(environment: Mapping[str, str], demand: QueueDemand | None) -> 
         quiet=tuple(_hours(each) for each in _list_of(hours, "quiet")),
         warm=tuple(_keep_warm(each) for each in _list_of(hours, "warm")),
         maintenance=tuple(_hours(each) for each in _list_of(hours, "maintenance")) if "maintenance" in hours else None,
+        start_worth_seconds=_optional_number(environment, "START_WORTH_SECONDS", at_least=60, at_most=_SEVEN_DAYS),
         usd_per_hour=_read_prices(environment),
         leave_from=_read_leave_from(environment),
     )

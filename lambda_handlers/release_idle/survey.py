@@ -21,9 +21,11 @@ from release_idle.measurement import (
 from release_idle.members import Machine, Member, is_retained
 from release_idle.metric_reader import read_signal
 from release_idle.settings import Settings
+from release_idle.use_history import read_use_history
 from runtime.aws_errors import AWS_ERRORS, error_code
 from runtime.demand import Backlog
 from runtime.group import Group, GroupMember
+from runtime.group_metrics_reader import UnreadableMetrics
 from runtime.group_reader import UnreadableGroup, read_group, read_warm_pool
 from runtime.patience import OutOfTime, Patience
 from runtime.queue_reader import UnreadableQueue, read_backlog
@@ -97,6 +99,21 @@ class Surveyor:
             self._failed("SQS GetQueueAttributes", str(error))
         except (*AWS_ERRORS, OutOfTime) as error:
             self._failed("SQS GetQueueAttributes", _told(error))
+        return None
+
+    def used_before(self, now: datetime) -> Sequence[int] | None:
+        """Return the most members in use at once in each slot of the past day, None unless it is asked and readable."""
+        settings = self.settings
+        if settings.policy.start_worth_seconds is None:
+            return None
+        try:
+            return read_use_history(
+                self.clients.cloudwatch, settings.namespace, settings.auto_scaling_group, now, self.patience
+            )
+        except (*AWS_ERRORS, OutOfTime, UnreadableMetrics) as error:
+            self._failed(
+                "members in use before", _told(error) if not isinstance(error, UnreadableMetrics) else str(error)
+            )
         return None
 
     def missing_elsewhere(self) -> int | None:

@@ -1,4 +1,4 @@
-"""Reading the metrics that Auto Scaling itself publishes of a group, one point a minute."""
+"""Reading numbers of instances that are published of a group: Auto Scaling's own, one point a minute, and ours."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Literal
 from runtime.metric_data import MetricClient, MetricQuery, MetricResult, metric_pages
 from runtime.patience import Patience
 
-_NAMESPACE = "AWS/AutoScaling"
-_PERIOD_SECONDS = 60
+_AUTO_SCALING = "AWS/AutoScaling"
+_MINUTE = 60
 
 
 class UnreadableMetrics(Exception):
@@ -21,11 +21,13 @@ class UnreadableMetrics(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class GroupMetric:
-    """A metric of a group. Of several samples in a minute the statistic takes one."""
+    """A metric of a group. Of several samples in a period the statistic takes one."""
 
     group_name: str
-    name: Literal["GroupDesiredCapacity", "GroupInServiceInstances"]
+    name: Literal["GroupDesiredCapacity", "GroupInServiceInstances", "MembersInUse"]
     statistic: Literal["Minimum", "Maximum"]
+    namespace: str = _AUTO_SCALING
+    period_seconds: int = _MINUTE
 
 
 @dataclass
@@ -39,9 +41,9 @@ class _Gathered:
 def read_group_metrics(
     client: MetricClient, metrics: Sequence[GroupMetric], start: datetime, end: datetime, patience: Patience
 ) -> list[Mapping[datetime, float]]:
-    """Return the value of each metric in each minute that has one, from `start` to before `end`.
+    """Return the value of each metric in each period that has one, from `start` to before `end`.
 
-    Both are whole minutes. A minute without a point is left out. Raises `UnreadableMetrics` for an answer that may lack
+    Both are whole periods. A period without a point is left out. Raises `UnreadableMetrics` for an answer that may lack
     points, or that cannot be true.
     """
     queries = [_query(f"m{number}", metric) for number, metric in enumerate(metrics)]
@@ -81,11 +83,11 @@ def _query(query_id: str, metric: GroupMetric) -> MetricQuery:
         "Id": query_id,
         "MetricStat": {
             "Metric": {
-                "Namespace": _NAMESPACE,
+                "Namespace": metric.namespace,
                 "MetricName": metric.name,
                 "Dimensions": [{"Name": "AutoScalingGroupName", "Value": metric.group_name}],
             },
-            "Period": _PERIOD_SECONDS,
+            "Period": metric.period_seconds,
             "Stat": metric.statistic,
         },
         "ReturnData": True,

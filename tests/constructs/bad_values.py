@@ -100,6 +100,7 @@ POLICY = [
     *(
         policy_row(parameter, kind, value, rule, got=got)
         for parameter, longest, shown in [
+            ("cold_start", Duration.hours(2), "2 hours"),
             ("min_instance_life", Duration.days(8), "8 days"),
             ("max_instance_life", Duration.days(366), "366 days"),
             ("max_unknown", Duration.days(31), "31 days"),
@@ -112,6 +113,12 @@ POLICY = [
             (RANGE, Duration.minutes(TOKEN), "be known at synth", "'a token'"),
         ]
     ),
+    policy_row("cold_start", RANGE, Duration.minutes(0), "be whole minutes from 1 to 6", got="'0 minutes'"),
+    policy_row("cold_start", RANGE, Duration.minutes(7), "be whole minutes from 1 to 6", got="'7 minutes'"),
+    policy_row("window", TOGETHER, Duration.minutes(5), "not be shorter than warm_up (6 minutes)", got="'5 minutes'",
+               beside={"cold_start": Duration.minutes(6), "warm_up": Duration.minutes(6)}),
+    policy_row("window", TOGETHER, Duration.minutes(121), "be at most 120 minutes with cold_start", got="'121 minutes'",
+               beside={"cold_start": Duration.minutes(5)}),
     policy_row("max_instance_life", RANGE, Duration.minutes(59), "be whole minutes from 60", got="'59 minutes'"),
     policy_row("max_instance_life", TOGETHER, Duration.hours(1), "be longer than window (60 minutes)",
                got="'60 minutes'", beside={"window": Duration.hours(1)}),

@@ -204,6 +204,7 @@ POLICIES = st.sampled_from(
             threshold_memory_mib=500,
         ),
         IdlePolicy(signals=[IdleSignal.POWER], threshold_power_watts=60),
+        IdlePolicy.adaptive(cold_start=Duration.minutes(2), quiet_hours=[OFFICE], max_releases_per_pass=2),
         IdlePolicy(
             keep_warm=[KeepWarm(instances=1, hours=OFFICE)],
             quiet_hours=[OFFICE],

@@ -508,6 +508,9 @@ def test_right_values_at_the_edge_of_each_range_are_taken() -> None:
         max_releases_per_pass=200,
         max_failed_launches=100,
     )
+    IdlePolicy.adaptive(cold_start=Duration.minutes(1), window=Duration.minutes(5))
+    IdlePolicy.adaptive(cold_start=Duration.minutes(6), window=Duration.minutes(5))
+    IdlePolicy.adaptive(cold_start=Duration.minutes(6), window=Duration.hours(2), warm_up=Duration.hours(1))
     Hours(start="00:00", end="24:00", time_zone="UTC")
     Hours(start="23:59", end="00:00", time_zone="America/Argentina/ComodRivadavia", exceptions=["2028-02-29"])
     CustomSignal(namespace="x" * 255, metric_name="x", idle_below=1, dimensions={f"d{n}": "x" for n in range(29)})

@@ -14,10 +14,12 @@ from aws_cdk import aws_fsx as fsx
 
 from constructs_lib import (
     AcceleratedFleet,
+    AtMinimum,
     Drain,
     FleetNetwork,
     FleetStorage,
     FlexibleTypes,
+    IdlePolicy,
     LustreMount,
     ModelShape,
     OnDemandAllocation,
@@ -78,6 +80,9 @@ MAKERS: list[tuple[Callable[..., object], dict[str, Any]]] = [
     (FleetNetwork.standard, {}),
     (FleetNetwork.efa, {}),
     (FleetStorage, {}),
+    (IdlePolicy, {}),
+    (IdlePolicy, {"cold_start": Duration.minutes(3)}),
+    (IdlePolicy.adaptive, {}),
     (ModelShape, SHAPE),
     (Workload.inference, {"model": "llama-3.1-8b"}),
     (Workload.inference, {"parameters": 8e9, "shape": ModelShape(**SHAPE)}),
@@ -139,12 +144,13 @@ def test_none_is_as_if_left_out_of_a_question() -> None:
         (Purchase.reservation(), Purchase.reservation(fall_back=True)),
         (FleetNetwork.efa(placement=Placement.spread()), FleetNetwork.efa(placement=Placement.spread())),
         (Placement.partition(3), Placement.partition(3)),
+        (IdlePolicy.adaptive(), IdlePolicy.adaptive(warm_up=Duration.minutes(5), at_minimum=AtMinimum.LEAVE)),
         (FleetNetwork.standard(), FleetNetwork.standard(placement=Placement.none())),
         (
             FleetStorage(root_volume_size=Size.tebibytes(2)),
             FleetStorage(root_volume_size=Size.gibibytes(2048), root_volume_iops=None),
         ),
-        (Drain(), Drain(deadline=Duration.seconds(300), signal="SIGTERM", drain_on_rebalance=False)),
+        (Drain(), Drain(deadline=Duration.minutes(30), signal="SIGTERM", drain_on_rebalance=False)),
         (
             FlexibleTypes(kind="nvidia", models=["L4", "L40S"], exclude=["g6*", "g5*"]),
             FlexibleTypes(kind="nvidia", models=["L40S", "L4"], exclude=["g5*", "g6*"]),
@@ -170,7 +176,7 @@ def test_values_that_say_the_same_are_equal_and_have_one_hash(one: object, other
         (Placement.partition(3), Placement.partition(4)),
         (Placement.cluster(), Placement.none()),
         (FleetStorage(root_volume_size=Size.tebibytes(2)), FleetStorage(root_volume_size=Size.tebibytes(1))),
-        (Drain(), Drain(deadline=Duration.seconds(301))),
+        (Drain(), Drain(deadline=Duration.seconds(1_801))),
         (Workload.graphics(), Workload.fpga()),
     ],
 )

@@ -152,6 +152,8 @@ OPTIONS: list[tuple[str, Mapping[str, Any], Callable[[Settings], object], object
         ],
         [3, 0, 1],
     ),
+    # Twice four minutes, and a pass of five.
+    ("cold_start", {"cold_start": Duration.minutes(4)}, lambda read: read.policy.start_worth_seconds, 780),
     ("max_instance_life", {"max_instance_life": LIFE}, lambda read: read.policy.max_life_seconds, 604_800),
     ("max_unknown", {"max_unknown": Duration.hours(4)}, lambda read: read.policy.max_unknown_seconds, 14_400),
     (
@@ -224,6 +226,7 @@ def test_what_is_off_is_not_written() -> None:
     assert (read.max_failed_launches, read.topic_arn, read.retained_after_seconds) == (None, None, None)
     policy = read.policy
     assert (policy.max_life_seconds, policy.max_unknown_seconds, policy.max_releases) == (None, None, None)
+    assert policy.start_worth_seconds is None
     assert (policy.min_life_seconds, policy.quiet, policy.warm, policy.maintenance) == (0, (), (), None)
     assert policy.at_minimum is HandlersAtMinimum.LEAVE
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -13,7 +14,7 @@ from fleet_cleanup.stack_event import StackEvent
 from fleet_cleanup.stack_status import StackUnreadable
 from fleet_schedule import decision as schedule_decision
 from release_idle import decision, leaving, measurement, survey, unknown_memory
-from release_idle.measurement import Busy, Idle
+from release_idle.measurement import Busy, Idle, Reading, Series, Signal, Window
 from release_idle.members import State, Verdict
 from release_idle.planning import CapacityLimits
 from release_idle.state import PassState, StateStore
@@ -99,6 +100,18 @@ def count_every_busy_member_as_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
     def careless(*args: Any, **named: Any) -> Any:
         finding = examine(*args, **named)
         return Busy(finding.reason, at_work=True) if isinstance(finding, Busy) else finding
+
+    monkeypatch.setattr(decision, "examine", careless)
+
+
+def overlook_the_newest_minutes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Remove the guard of work that began a moment ago: points that may still change count for nothing."""
+    examine = measurement.examine
+
+    def careless(signal: Signal, reading: Reading, window: Window, **named: Any) -> Any:
+        if isinstance(reading, Series):
+            reading = replace(reading, points=tuple(each for each in reading.points if each.at < window.end))
+        return examine(signal, reading, window, **named)
 
     monkeypatch.setattr(decision, "examine", careless)
 

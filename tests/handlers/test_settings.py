@@ -133,6 +133,9 @@ def test_a_missing_wake_setting_is_named(name: str) -> None:
         ("AT_MINIMUM", "Leave"),
         ("AT_MINIMUM", ""),
         ("RETAINED_AFTER_SECONDS", "0"),
+        ("START_WORTH_SECONDS", "59"),
+        ("START_WORTH_SECONDS", "604801"),
+        ("START_WORTH_SECONDS", ""),
         ("MAX_FAILED_LAUNCHES", "0"),
         ("TOPIC_ARN", ""),
         ("DRAIN_HOOK", ""),
@@ -172,6 +175,7 @@ def test_everything_else_is_off_unless_set() -> None:
     assert (policy.min_life_seconds, policy.max_releases, policy.messages_per_instance) == (0, None, 1)
     assert (policy.max_life_seconds, policy.max_unknown_seconds, policy.at_minimum) == (None, None, AtMinimum.LEAVE)
     assert (policy.quiet, policy.warm, policy.maintenance, policy.usd_per_hour) == ((), (), None, {})
+    assert policy.start_worth_seconds is None
     assert settings.state_parameter == STATE_PARAMETER
     assert (settings.drain_hook, settings.retained_after_seconds) == (None, None)
     assert (settings.max_failed_launches, settings.topic_arn) == (None, None)
@@ -189,6 +193,7 @@ def test_everything_else_means_what_it_says() -> None:
             "MAX_UNKNOWN_SECONDS": "2700",
             "AT_MINIMUM": "replace",
             "RETAINED_AFTER_SECONDS": "7200",
+            "START_WORTH_SECONDS": "1500",
             "MAX_FAILED_LAUNCHES": "5",
             "TOPIC_ARN": "arn:aws:sns:eu-west-1:123456789012:fleet",
             "DRAIN_HOOK": "Drain",
@@ -209,6 +214,7 @@ def test_everything_else_means_what_it_says() -> None:
     assert (policy.min_life_seconds, policy.max_releases, policy.messages_per_instance) == (3600, 5, 4)
     assert (policy.max_life_seconds, policy.max_unknown_seconds) == (86400, 2700)
     assert policy.at_minimum is AtMinimum.REPLACE
+    assert policy.start_worth_seconds == 1500
     assert policy.quiet == (read_hours(OFFICE),)
     assert policy.warm == (KeepWarm(instances=2, hours=read_hours(OFFICE)),)
     assert policy.maintenance == (read_hours(NIGHT),)
