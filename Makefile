@@ -54,11 +54,12 @@ package: setup
 synth: setup ## write every example's cloud assembly to build/synth/<example>/, without credentials or context
 	$(PY) scripts/synth.py $(BUILD)/synth
 
-bench: setup ## synthesis against the same resources by hand; what node program and release pass take; packing against first fit
+bench: setup ## synthesis against the same resources by hand; what node program and release pass take; packing against first fit; a month's rehearsal
 	$(PY) -m benchmarks.synth
 	$(PY) -m benchmarks.node
 	$(PY) -m benchmarks.release
 	$(PY) -m benchmarks.packing
+	$(PY) -m benchmarks.rehearsal
 
 mutants: setup ## change the release function in one place at a time: which changes would no test notice?
 	$(PY) -m pip install --quiet --requirement requirements-mutants.txt

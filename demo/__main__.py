@@ -47,6 +47,7 @@ def main(arguments: list[str] | None = None) -> int:
         f"{len(summary['instances_started'])} started, {len(summary['released'])} released, "
         f"{len(summary['kept'])} kept, {len(summary['resources_left'])} resources left, "
         f"in {summary['seconds']:.0f} s: {written.relative_to(REPOSITORY)}"
+        f"\n  What the fleet would do with two days of work: open {summary['rehearsal']}"
     )
     if options.json:
         print(text)
@@ -61,7 +62,7 @@ def _run(report: Report) -> dict[str, Any]:
             with emulator.running(directory) as running:
                 report.done(f"it listens on {running.endpoint}; no AWS account is used or reachable")
                 report.note("what is real, what is filled and what is not shown: demo/GAPS.md")
-                return Story(running, report, directory).tell()
+                return Story(running, report, directory, _RESULTS).tell()
         finally:
             log = directory / "emulator.log"
             if log.exists():

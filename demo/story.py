@@ -10,7 +10,7 @@ from typing import Any
 
 from constructs_lib.node.drain.decision import Work
 from constructs_lib.node.statsd import Metric
-from demo import agent, cdk, deployment, drain, inventory, work
+from demo import agent, cdk, deployment, drain, inventory, rehearsal, work
 from demo.deployment import Deployment, only
 from demo.emulator import ACCOUNT, REGION, REPOSITORY, Emulator
 from demo.expiry import Expiry
@@ -39,6 +39,7 @@ class Summary:
     drained: list[dict[str, Any]] = field(default_factory=list)
     expired: str = ""
     resources_left: list[str] = field(default_factory=list)
+    rehearsal: str = ""
     bootstrap_resources: list[str] = field(default_factory=list)
     seconds: float = 0.0
 
@@ -46,10 +47,11 @@ class Summary:
 class Story:
     """One run: what is shared between the chapters."""
 
-    def __init__(self, emulator: Emulator, report: Report, directory: Path) -> None:
+    def __init__(self, emulator: Emulator, report: Report, directory: Path, results: Path) -> None:
         self._emulator = emulator
         self._report = report
         self._directory = directory
+        self._results = results
         self._assembly = directory / "cdk.out"
         self.summary = Summary()
 
@@ -68,6 +70,7 @@ class Story:
         self._drain(deployed, busy)
         self._destroy(deployed, bootstrapped)
         self._expire(bootstrapped)
+        self._rehearse()
         self.summary.seconds = round(time.monotonic() - started, 1)
         return asdict(self.summary)
 
@@ -243,6 +246,17 @@ class Story:
         self.summary.resources_left += inventory.named(left)
         _expect(not left, f"the expired stack has left nothing, there is still {inventory.named(left)}")
         self._report.done("it was warned of, it went, and it left nothing")
+
+    def _rehearse(self) -> None:
+        self._report.chapter("Rehearse: two days of work on a simulated clock")
+        template = self._assembly / f"{deployment.FLEET_STACK}.template.json"
+        with self._report.working("the deployed template meets the example's trace"):
+            found = rehearsal.rehearse_example(template)
+        self._report.table(rehearsal.COLUMNS, rehearsal.rows(found))
+        _expect(found.is_fine, "all work of the trace is done, and none of it was cut off")
+        page = rehearsal.write_page(found, self._results)
+        self.summary.rehearsal = str(page.relative_to(REPOSITORY))
+        self._report.done(f"open {self.summary.rehearsal}: when there was work, what was there, what it cost")
 
     def _cdk(self, command: str, *arguments: str, directory: Path, limit_seconds: float) -> None:
         with self._report.working(f"cdk {command}") as show:

@@ -16,10 +16,11 @@ if TYPE_CHECKING:
 
 
 def complain(line: str) -> None:
-    """Print a line on the error output, if there is one that takes it."""
+    """Print a line on the error output, if there is one that takes it; what would steer a terminal is spelled out."""
     if sys.stderr is not None:
+        shown = "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in line)
         with suppress(OSError):
-            print(line, file=sys.stderr)
+            print(shown, file=sys.stderr)
 
 
 class Parser(argparse.ArgumentParser):

@@ -202,7 +202,8 @@ def _yes(value: bool | None) -> str:
 
 def _refresh(chosen: argparse.Namespace) -> int:
     from constructs_lib.catalog.refresh import refresh
-    from constructs_lib.cli.session import progress, session_for, tell_calls
+    from constructs_lib.cli.progress import progress
+    from constructs_lib.cli.session import session_for, tell_calls
 
     session = session_for(chosen.profile, chosen.region[0] if chosen.region else None)
     with progress("Asking AWS") as say:

@@ -73,7 +73,8 @@ def _preflight(chosen: argparse.Namespace) -> int:
         raise ArgumentError(complaint(_WHERE, "--template", "be given", None, cure))
     templates = templates_in(chosen.template)
     parameters = _parameters(chosen.parameter or ())
-    from constructs_lib.cli.session import progress, session_for
+    from constructs_lib.cli.progress import progress
+    from constructs_lib.cli.session import session_for
 
     session = session_for(chosen.profile, chosen.region)
     reports = []

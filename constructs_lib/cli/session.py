@@ -1,16 +1,12 @@
-"""Whose credentials ask AWS, and what is seen while it answers."""
+"""Whose credentials ask AWS, and how its answers are followed."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any
 
+from constructs_lib.cli.progress import Say
 from constructs_lib.errors import ArgumentError, MissingExtraError
 from constructs_lib.validation import closest, complaint
-
-Say = Callable[[str], object]
 
 
 def session_for(profile: str | None, region: str | None) -> Any:
@@ -39,44 +35,6 @@ def session_for(profile: str | None, region: str | None) -> Any:
         if profile is not None:
             cure = closest(profile, boto3.Session().available_profiles) + cure
         raise ArgumentError(complaint("accel-fleet", "--profile", "be a usable profile", profile, cure)) from error
-
-
-@contextmanager
-def progress(doing: str) -> Iterator[Say]:
-    """Show on a terminal that something goes on, with the last thing said and how many were; elsewhere show nothing.
-
-    Args:
-        doing: a few words.
-    """
-    if sys.stderr is None or not sys.stderr.isatty():
-        yield lambda said: None
-        return
-    try:
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-    except ImportError:
-        with _plain(doing) as say:
-            yield say
-        return
-    columns = (TextColumn("{task.description}"), BarColumn(20), TextColumn("{task.fields[said]}"), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True, highlight=False, markup=False), transient=True) as bar:
-        task = bar.add_task(doing, total=None, said="")
-        yield lambda said: bar.update(task, advance=1, said=said)
-
-
-@contextmanager
-def _plain(doing: str) -> Iterator[Say]:
-    """One line that is written over again and wiped away at the end."""
-
-    def show(said: str) -> None:
-        sys.stderr.write(f"\r\x1b[2K{doing}: {said}"[:84])
-        sys.stderr.flush()
-
-    try:
-        yield show
-    finally:
-        sys.stderr.write("\r\x1b[2K")
-        sys.stderr.flush()
 
 
 def tell_calls(session: Any, say: Say) -> None:

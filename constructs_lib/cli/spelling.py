@@ -48,7 +48,10 @@ class Spelling:
         if parts is None:
             return line if line.startswith(_NAME) else f"{_NAME} {self.command}: {self.text(line)}"
         where = parts["where"] if parts["where"].startswith(_NAME) else f"{_NAME} {self.command}"
-        parameter = self.options.get(parts["parameter"], parts["parameter"])
+        parameter = self.options.get(parts["parameter"])
+        if parameter is None:  # of something in a file, and not of the command
+            parameter = parts["parameter"]
+            where = where if parts["where"] in (where, self.command) else f"{where}: {parts['where']}"
         # None is what an option is that nobody wrote.
         got = "" if parts["value"] == "None" else f", got {parts['value']}{parts['shortened']}"
         return f"{where}: {parameter} must {self.text(parts['rule'])}{got}; {self.text(parts['cure'])}"

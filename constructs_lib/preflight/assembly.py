@@ -91,7 +91,7 @@ def _json(path: Path) -> dict[str, Any]:
     except OSError as error:
         cure = "give a template in JSON, or the folder that cdk synth writes"
         raise ArgumentError(complaint(_WHERE, "template", "be a file that can be read", str(path), cure)) from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         cure = "give the JSON that cdk synth writes, for example cdk.out/MyStack.template.json (YAML is not read)"
         raise ArgumentError(complaint(_WHERE, "template", "be JSON", str(path), cure)) from error
     if not isinstance(document, dict):

@@ -1,4 +1,73 @@
-"""A discrete simulator (one-minute ticks, seconds as ints) of the AWS services that move a fleet's capacity.
+"""The rehearsal: what a fleet would do, cost and waste with a trace of work, before it is deployed.
 
-It reads alarms, sizes, schedules and handler settings out of a template and runs the handlers' own code.
+Jobs come and go in continuous time, AWS moves once a minute. Alarms, sizes, schedules and the handlers' settings are
+read out of the template, and the handlers' own code is run.
+
+A name is imported when it is first asked for: a trace is read and made without what it takes to play it.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from constructs_lib.rehearsal.cold_start import ColdStart, Start
+    from constructs_lib.rehearsal.cost import Prices
+    from constructs_lib.rehearsal.report import Rehearsal, Way
+    from constructs_lib.rehearsal.run import rehearse
+    from constructs_lib.rehearsal.simulate import Scenario
+    from constructs_lib.rehearsal.trace import Job, Trace, TraceError
+    from constructs_lib.rehearsal.traces import (
+        FORMATS,
+        GENERATORS,
+        ServingRates,
+        TraceOptions,
+        generate,
+        read_trace,
+        write_trace,
+    )
+
+__all__ = [
+    "FORMATS",
+    "GENERATORS",
+    "ColdStart",
+    "Job",
+    "Prices",
+    "Rehearsal",
+    "Scenario",
+    "ServingRates",
+    "Start",
+    "Trace",
+    "TraceError",
+    "TraceOptions",
+    "Way",
+    "generate",
+    "read_trace",
+    "rehearse",
+    "write_trace",
+]
+
+_MODULES = {
+    "cold_start": ("ColdStart", "Start"),
+    "cost": ("Prices",),
+    "report": ("Rehearsal", "Way"),
+    "run": ("rehearse",),
+    "simulate": ("Scenario",),
+    "trace": ("Job", "Trace", "TraceError"),
+    "traces": ("FORMATS", "GENERATORS", "ServingRates", "TraceOptions", "generate", "read_trace", "write_trace"),
+}
+
+
+def __getattr__(name: str) -> object:
+    for module, names in _MODULES.items():
+        if name in names:
+            from importlib import import_module
+
+            value = getattr(import_module(f"{__name__}.{module}"), name)
+            globals()[name] = value
+            return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -8,7 +8,7 @@ from typing import Any
 
 from aws_cdk import Duration
 
-from constructs_lib import FleetImage, IdlePolicy, IdleSignal, Telemetry
+from constructs_lib import Drain, FleetImage, IdlePolicy, IdleSignal, Telemetry
 from constructs_lib.rehearsal.cloud.alarms import Alarm
 from constructs_lib.rehearsal.cloud.group import Instance
 from constructs_lib.rehearsal.machine.load import Load
@@ -49,8 +49,9 @@ def fleet_of(
     resolution: int = 60,
     has_image: bool = True,
     messages_per_instance: int | None = None,
+    drain: int | None = None,
 ) -> dict[str, Any]:
-    """Return the template of a fleet of one type on the standard telemetry; window in minutes, resolution in seconds.
+    """Return the template of a fleet of one type on the standard telemetry; minutes, and seconds for the resolution.
 
     ``has_image`` False gives it an image of the user's own, since AWS has none for its kind of accelerator.
     """
@@ -60,6 +61,7 @@ def fleet_of(
         telemetry=Telemetry(resolution=Duration.seconds(resolution)),
         idle=IdlePolicy(window=Duration.minutes(window)),
         queue=None if messages_per_instance is None else {"messages_per_instance": messages_per_instance},
+        drain=None if drain is None else Drain(deadline=Duration.minutes(drain)),
     )
 
 

@@ -5,38 +5,22 @@ from __future__ import annotations
 import pytest
 
 from constructs_lib.rehearsal.cloud.alarms import State, verdict
+from tests.rehearsal.cloud.missing_data import PUBLISHED, points
 
-_POINTS = {"X": True, "0": False, "-": None}
 _SETTINGS = ("missing", "ignore", "breaching", "notBreaching")
-_ROWS = [
-    (3, "0 - X - X", ("OK", "OK", "OK", "OK")),
-    (3, "0 - - - -", ("OK", "OK", "OK", "OK")),
-    (3, "- - - - -", ("INSUFFICIENT_DATA", "keep", "ALARM", "OK")),
-    (3, "0 X X - X", ("ALARM", "ALARM", "ALARM", "ALARM")),
-    (3, "- - X - -", ("ALARM", "keep", "ALARM", "OK")),
-    (2, "0 - X - X", ("ALARM", "ALARM", "ALARM", "ALARM")),
-    (2, "0 0 X 0 X", ("ALARM", "ALARM", "ALARM", "ALARM")),
-    (2, "0 - X - -", ("OK", "OK", "ALARM", "OK")),
-    (2, "- - - - 0", ("OK", "OK", "ALARM", "OK")),
-    (2, "- - - X -", ("ALARM", "keep", "ALARM", "OK")),
-]
 
 
-@pytest.mark.parametrize(("m", "row", "expected"), _ROWS)
+@pytest.mark.parametrize(("m", "row", "expected"), PUBLISHED)
 @pytest.mark.parametrize("state", ["OK", "ALARM", "INSUFFICIENT_DATA"])
 def test_published_row(m: int, row: str, expected: tuple[str, ...], state: State) -> None:
-    points = [_POINTS[symbol] for symbol in row.split()]
-
-    states = [verdict(points, n=3, m=m, missing=setting, state=state) for setting in _SETTINGS]
+    states = [verdict(points(row), n=3, m=m, missing=setting, state=state) for setting in _SETTINGS]
 
     assert states == [state if value == "keep" else value for value in expected]
 
 
 @pytest.mark.parametrize("row", ["- - - - X", "- - - X -"])
 def test_premature_rule_needs_a_point_as_old_as_m(row: str) -> None:
-    points = [_POINTS[symbol] for symbol in row.split()]
-
-    assert verdict(points, n=3, m=3, missing="missing", state="OK") != "ALARM"
+    assert verdict(points(row), n=3, m=3, missing="missing", state="OK") != "ALARM"
 
 
 def test_old_good_point_delays_an_alarm_that_counts_silence_as_breaching() -> None:

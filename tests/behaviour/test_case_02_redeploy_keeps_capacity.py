@@ -33,9 +33,9 @@ def test_case_02_desired_capacity_in_the_template_would_reset_the_fleet() -> Non
     world.start(5)
 
     world.redeploy(pinned)
-    world.run(10)
+    world.run(40)
 
-    assert len(world.killed_at_work) == 5, "a drain delays it, and no more"
+    assert len(world.killed_at_work) == 5, "a drain delays it by half an hour, the default, and no more"
 
 
 def test_case_02_lowered_maximum_ends_nobody_at_work(five_at_work: World) -> None:

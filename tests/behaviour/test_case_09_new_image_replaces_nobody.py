@@ -15,7 +15,7 @@ def _with_new_image(template: dict[str, Any]) -> dict[str, Any]:
     """Another image makes another launch template version, and an added tag updates the group."""
     body = copy.deepcopy(with_group(template, Tags=[{"Key": "a", "Value": "b", "PropagateAtLaunch": True}]))
     _, properties = Template(body).group()
-    name, _ = Template(body).only("AWS::EC2::LaunchTemplate")
+    (name,) = Template(body).resources("AWS::EC2::LaunchTemplate")
     group = next(r for r in body["Resources"].values() if r["Type"] == "AWS::AutoScaling::AutoScalingGroup")
     key = "MixedInstancesPolicy" if "MixedInstancesPolicy" in properties else "LaunchTemplate"
     group["Properties"][key] = {"LaunchTemplateId": {"Ref": name}, "Version": "2"}

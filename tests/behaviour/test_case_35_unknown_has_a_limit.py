@@ -6,7 +6,7 @@ from typing import Any
 
 from aws_cdk import Duration
 
-from constructs_lib import AtMinimum, IdlePolicy
+from constructs_lib import AtMinimum, Drain, IdlePolicy
 from constructs_lib.rehearsal.cloud.group import Instance
 from constructs_lib.rehearsal.machine.load import Load
 from constructs_lib.rehearsal.world import World
@@ -40,7 +40,7 @@ def test_case_35_without_a_limit_it_is_kept_and_told_within_15_minutes() -> None
 
 
 def test_case_66_a_limit_ends_it_and_the_reason_is_logged() -> None:
-    world = World(_template(_LIMIT), load=_never_told)
+    world = World(_template(_LIMIT, drain=Drain(deadline=Duration.minutes(5))), load=_never_told)
     (instance,) = world.start(1)
     world.run((_LIMIT + 1) * HOUR)
     assert instance.ended is not None

@@ -80,7 +80,7 @@ def test_case_42_one_good_boot_resets_the_count() -> None:
     for minute in range(1, 4 * HOUR):
         world.at(minute, strike)
     world.group.set_desired(1)
-    world.run(2 * HOUR + 10)
+    world.run(2 * HOUR + 40)  # the third drains for half an hour: it is at work
     assert len(world.group.everyone) == 6
     assert "Launch" not in world.group.suspended
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from aws_cdk import Duration
 
-from constructs_lib import IdlePolicy
+from constructs_lib import Drain, IdlePolicy
 from constructs_lib.rehearsal.cloud.work_queue import Workers, WorkQueue
 from constructs_lib.rehearsal.world import World
 from tests.behaviour.fleets import HOUR, MINUTE, UTILIZATION_ALONE
@@ -34,6 +34,8 @@ def _template(messages_per_instance: int) -> dict[str, Any]:
         queue={"messages_per_instance": messages_per_instance},
         telemetry=UTILIZATION_ALONE,
         idle=IdlePolicy(window=Duration.minutes(_WINDOW)),
+        # Shorter than the jobs, which a longer one would save from a wrong release.
+        drain=Drain(deadline=Duration.minutes(5)),
     )
 
 

@@ -129,12 +129,12 @@ def _lost(template: dict[str, Any]) -> int:
 
 
 def test_case_68_somebody_who_is_logged_in_does_not_count_as_working_on_the_queues_messages() -> None:
-    template = fleet_of("g5.12xlarge", messages_per_instance=1)
+    template = fleet_of("g5.12xlarge", messages_per_instance=1, drain=5)
 
     assert _lost(template) == 0
 
 
 def test_case_68_if_a_login_counted_as_work_the_neighbours_job_would_be_cut_off() -> None:
-    template = with_signal_changed(fleet_of("g5.12xlarge", messages_per_instance=1), "logins", means="work")
+    template = with_signal_changed(fleet_of("g5.12xlarge", messages_per_instance=1, drain=5), "logins", means="work")
 
     assert _lost(template) > 0

@@ -12,10 +12,10 @@ from constructs_lib.rehearsal.cloud.metric_math import UnsupportedExpression
 from constructs_lib.rehearsal.cloud.metrics import MetricStore
 from constructs_lib.rehearsal.machine.agent import Agent
 from constructs_lib.rehearsal.machine.load import Load
-from constructs_lib.rehearsal.machine.node_program import Sent
 from constructs_lib.rehearsal.world import World
 from tests.behaviour.edits import unprotected, with_setting, without_rollups
 from tests.behaviour.fleets import BUSY, IDLE, MINUTE, fleet, fleet_of
+from tests.rehearsal.machine.minute_by_minute import Sent, publish_minute
 
 _METRIC = "nvidia_smi_utilization_gpu"
 
@@ -57,7 +57,7 @@ def test_case_82_1_group_series_exists_only_if_the_agent_rolls_it_up() -> None:
     for rolled_up in (True, False):
         store = MetricStore({})
         configuration = text if rolled_up else text.replace('"aggregation_dimensions"', '"aggregation_dimension"')
-        Agent(configuration).publish(store, 60, identity, BUSY)
+        publish_minute(Agent(configuration), store, 60, identity, BUSY)
         names = {dimensions for name, dimensions in store.published("AcceleratedFleet") if name == _METRIC}
         assert (frozenset({"AutoScalingGroupName"}) in names) is rolled_up
 
@@ -66,7 +66,7 @@ def test_case_82_1_agent_section_with_the_wrong_key_publishes_nothing() -> None:
     text = World(fleet()).template.agent_configuration().replace('"nvidia_gpu"', '"nvidia_smi"')
     store = MetricStore({})
 
-    Agent(text).publish(store, 60, {"InstanceId": "i-1", "AutoScalingGroupName": "g"}, BUSY)
+    publish_minute(Agent(text), store, 60, {"InstanceId": "i-1", "AutoScalingGroupName": "g"}, BUSY)
 
     assert not [name for name, _ in store.published("AcceleratedFleet") if name.startswith("nvidia")]
 
@@ -81,7 +81,7 @@ def _heard(*lines: Sent, minutes: int = 1, resolution: int = 60) -> MetricStore:
     store = MetricStore({})
     for minute in range(minutes):
         identity = {"InstanceId": "i-1", "AutoScalingGroupName": "g"}
-        agent.publish(store, minute * MINUTE, identity, IDLE, lines if minute == 0 else ())
+        publish_minute(agent, store, minute * MINUTE, identity, IDLE, lines if minute == 0 else ())
     return store
 
 

@@ -43,7 +43,7 @@ def test_recommend_answers_in_a_second_and_loads_no_cdk() -> None:
 
     assert status == 0
     assert seconds < 1
-    assert modules.isdisjoint({"aws_cdk", "jsii", "constructs", "boto3", "botocore", "ortools", "rich"})
+    assert modules.isdisjoint({"aws_cdk", "jsii", "constructs", "boto3", "botocore", "ortools", "rich", "simpy"})
 
 
 @pytest.mark.parametrize("arguments", [["catalog", "list"], ["catalog", "show", "g6.xlarge"], ["--help"]])
@@ -51,7 +51,7 @@ def test_other_answers_load_no_cdk_and_no_aws_client(arguments: list[str]) -> No
     status, _, modules = timed(arguments)
 
     assert status == 0
-    assert modules.isdisjoint({"aws_cdk", "jsii", "constructs", "boto3", "botocore", "ortools", "rich"})
+    assert modules.isdisjoint({"aws_cdk", "jsii", "constructs", "boto3", "botocore", "ortools", "rich", "simpy"})
 
 
 def test_packing_loads_the_solver_and_no_cdk(tmp_path: Path) -> None:
@@ -184,6 +184,8 @@ def test_an_interruption_ends_it_without_a_traceback(accel_fleet: Command, monke
         "pack /no/such/file --type g6.xlarge",
         "preflight",
         "preflight --template /no/such/file",
+        "rehearse",
+        "rehearse --template /no/such/file --generate diurnal",
     ],
 )
 def test_unusable_input_is_one_teaching_line(accel_fleet: Command, arguments: str) -> None:
@@ -204,6 +206,7 @@ def test_unusable_input_is_one_teaching_line(accel_fleet: Command, arguments: st
         "catalog refresh --help",
         "pack --help",
         "preflight --help",
+        "rehearse --help",
         " ".join(RECOMMEND),
         "recommend inference --model llama-3.3-70b --all",
         "recommend training --model llama-3.1-8b --method qlora",
@@ -236,3 +239,4 @@ def test_the_distribution_installs_it_under_its_name() -> None:
     assert '[project.scripts]\naccel-fleet = "constructs_lib.cli:main"\n' in settings
     assert 'cli = ["boto3", "rich"]\n' in settings
     assert 'packing = ["ortools"]\n' in settings
+    assert 'rehearsal = ["boto3", "rich", "simpy"]\n' in settings

@@ -49,6 +49,10 @@ SPELLING = Spelling(
         ("accel-fleet: boto3 is not there\nat all", "accel-fleet: boto3 is not there at all"),
         ("it does not work", "accel-fleet recommend: it does not work"),
         (
+            complaint("HotAlarm", "Metrics[0].Id", "be given", None, "add it to the template"),
+            "accel-fleet recommend: HotAlarm: Metrics[0].Id must be given; add it to the template",
+        ),
+        (
             "accel-fleet pack: line 3: PackableModel a: memory_mib must be a number, got 'a: b'; write a number",
             "accel-fleet pack: line 3: PackableModel a: --memory-mib must be a number, got 'a: b'; write a number",
         ),

@@ -1,53 +1,55 @@
-"""Alarm evaluation with missing data (SR-3), calibrated on the published tables."""
+"""Metric alarms as the template states them: what they look at, when, and the state that it puts them into (SR-3)."""
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from functools import cached_property
+from typing import Any, NamedTuple
 
-from constructs_lib.rehearsal.cloud.metrics import MetricStore
+from constructs_lib.errors import ArgumentError
+from constructs_lib.rehearsal.cloud.metric_math import Series, UnsupportedExpression
+from constructs_lib.rehearsal.cloud.metrics import Key, MetricStore, Questions
+from constructs_lib.rehearsal.cloud.slots import Slots
+from constructs_lib.rehearsal.cloud.verdicts import TREATMENTS, State, verdict
+from constructs_lib.rehearsal.resolving import is_true
+from constructs_lib.rehearsal.value_shapes import MissingEntryError
+from constructs_lib.validation import complaint
 
-State = Literal["OK", "ALARM", "INSUFFICIENT_DATA"]
+__all__ = ["Alarm", "Judgement", "State", "verdict"]
+
 _COMPARISONS: dict[str, Callable[[float, float], bool]] = {
     "LessThanThreshold": operator.lt,
     "LessThanOrEqualToThreshold": operator.le,
     "GreaterThanThreshold": operator.gt,
     "GreaterThanOrEqualToThreshold": operator.ge,
 }
-_EFFECTS = {"OK": "OKActions", "ALARM": "AlarmActions", "INSUFFICIENT_DATA": "InsufficientDataActions"}
+_EFFECTS: dict[State, str] = {
+    "OK": "OKActions",
+    "ALARM": "AlarmActions",
+    "INSUFFICIENT_DATA": "InsufficientDataActions",
+}
+_MINUTE, _HOUR, _DAY, _WEEK = 60, 3_600, 86_400, 604_800
+_SHORT_PERIODS = (10, 20, 30)
+_MOST_METRICS = 10
+_EXTRAS = (0, 1, 2, 5)
+"""How many periods more than N CloudWatch may look at: its formula is not published, the example has 2."""
+_NOT_SIMULATED = {
+    "EvaluationWindow": "a window on the wall clock",
+    "WarmUpConfiguration": "a warm-up of the alarm",
+    "EvaluationCriteria": "an alarm on PromQL",
+    "ThresholdMetricId": "a band of anomaly detection",
+    "EvaluateLowSampleCountPercentile": "leaving out percentiles of few samples",
+}
 
 
-def verdict(points: Sequence[bool | None], *, n: int, m: int, missing: str, state: State) -> State:
-    """Return the alarm's next state from the points of the evaluation range.
+class Judgement(NamedTuple):
+    """What one evaluation came to: the values seen, the state, and which open questions would change it."""
 
-    ``points`` runs from oldest to newest: True breaches, False does not, None is missing. Points are real
-    first; ``missing`` (the template's TreatMissingData) only fills what N still lacks.
-    """
-    if missing not in ("missing", "ignore", "breaching", "notBreaching"):
-        raise ValueError(f"TreatMissingData {missing!r} is not simulated")
-    real = [point for point in points if point is not None][-n:]
-    lacking = n - len(real)
-    breaching = sum(real)
-    if lacking and missing == "breaching":
-        breaching += lacking
-    if not real and missing in ("missing", "ignore"):
-        return state if missing == "ignore" else "INSUFFICIENT_DATA"
-    if breaching >= m:
-        return "ALARM"
-    if lacking and all(real):
-        # Only breaching points, but too few. Undocumented below the age of M; `ignore` keeps the state all the same.
-        if missing == "ignore":
-            return state
-        if missing == "missing" and _age_of_oldest(points) >= m:
-            return "ALARM"
-    return "OK"
-
-
-def _age_of_oldest(points: Sequence[bool | None]) -> int:
-    """Return the age in periods (newest slot = 1) of the oldest real point."""
-    return len(points) - next(index for index, point in enumerate(points) if point is not None)
+    points: list[float | None]
+    state: State
+    doubts: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -67,15 +69,20 @@ class Alarm:
 
     @classmethod
     def from_properties(cls, name: str, properties: Mapping[str, Any]) -> Alarm:
-        """Read resolved ``AWS::CloudWatch::Alarm`` properties."""
+        """Read resolved ``AWS::CloudWatch::Alarm`` properties.
+
+        Raises:
+            ArgumentError: the alarm uses something that is not simulated, or that CloudWatch refuses.
+        """
+        _refuse_what_is_not_simulated(name, properties)
         queries = properties["Metrics"] if "Metrics" in properties else [_single(properties)]
         periods = {int(q["MetricStat"]["Period"]) for q in queries if "MetricStat" in q}
-        returned = [q["Id"] for q in queries if q.get("ReturnData", True)]
+        returned = [q["Id"] for q in queries if is_true(q.get("ReturnData", True))]
         if len(periods) != 1 or len(returned) != 1:
-            raise ValueError(f"{name}: an alarm needs one period and one returned series, not {periods}, {returned}")
-        enabled = properties.get("ActionsEnabled", True)
+            rule = "ask for one period, and return one series"
+            raise ArgumentError(complaint(name, "Metrics", rule, (sorted(periods), returned), "CloudWatch refuses it"))
         n = int(properties["EvaluationPeriods"])
-        return cls(
+        alarm = cls(
             name=name,
             queries=tuple(queries),
             returned=returned[0],
@@ -86,37 +93,208 @@ class Alarm:
             comparison=properties["ComparisonOperator"],
             missing=properties.get("TreatMissingData", "missing"),
             actions={
-                state: tuple(properties.get(key, ())) if enabled else ()  # type: ignore[misc]
+                state: tuple(properties.get(key, ())) if is_true(properties.get("ActionsEnabled", True)) else ()
                 for state, key in _EFFECTS.items()
             },
         )
+        alarm._check()
+        return alarm
+
+    def _check(self) -> None:
+        cure = "CloudWatch refuses it"
+        if self.missing not in TREATMENTS:
+            rule = f"be one of {', '.join(TREATMENTS)}"
+            raise ArgumentError(complaint(self.name, "TreatMissingData", rule, self.missing, cure))
+        if self.period not in _SHORT_PERIODS and (self.period <= 0 or self.period % _MINUTE):
+            rule = "be 10, 20, 30 or a multiple of 60 seconds"
+            raise ArgumentError(complaint(self.name, "Period", rule, self.period, cure))
+        if not 1 <= self.m <= self.n:
+            rule = f"be from 1 to the {self.n} EvaluationPeriods"
+            raise ArgumentError(complaint(self.name, "DatapointsToAlarm", rule, self.m, cure))
+        if sum("MetricStat" in query for query in self.queries) > _MOST_METRICS:
+            rule = f"ask for at most {_MOST_METRICS} metrics"
+            raise ArgumentError(complaint(self.name, "Metrics", rule, len(self.queries), cure))
+        longest = _DAY if self.period < _HOUR else _WEEK
+        if self.window_seconds > longest:
+            rule = f"make at most {longest:,} seconds of EvaluationPeriods and Period"
+            raise ArgumentError(complaint(self.name, "EvaluationPeriods", rule, self.window_seconds, cure))
+        # Read now, so that what cannot be evaluated is told before anything runs.
+        self._questions  # noqa: B018
+
+    @cached_property
+    def _questions(self) -> Questions:
+        try:
+            return Questions(self.queries)
+        except UnsupportedExpression as error:
+            raise self._named(error) from error
+        except MissingEntryError:
+            raise
+        except ArgumentError as error:
+            raise ArgumentError(f"alarm {self.name}: {error}") from error
 
     @property
     def window_seconds(self) -> int:
         """Return the time that the alarm judges."""
         return self.n * self.period
 
+    @property
+    def metrics(self) -> list[Key]:
+        """Return the series that it asks for."""
+        return [key for key, _, _ in self._questions.metrics.values()]
+
+    @property
+    def reach_seconds(self) -> int:
+        """Return how far back the alarm may look, in seconds."""
+        return self.window_seconds + _EXTRAS[-1] * self.period + _HOUR
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Return what is simplified in evaluating this alarm."""
+        notes = []
+        if self.period in _SHORT_PERIODS:
+            notes.append(f"{self.name}: CloudWatch evaluates it each 10 seconds; here it is each minute")
+        if any("Unit" in query.get("MetricStat", ()) for query in self.queries):
+            notes.append(f"{self.name}: CloudWatch finds only data of the alarm's unit; here every unit will do")
+        if any(self._counts_twice(query.get("MetricStat", {})) for query in self.queries):
+            notes.append(f"{self.name}: SQS may publish two points in a minute, and Sum counts both; here there is one")
+        return tuple(notes)
+
+    @staticmethod
+    def _counts_twice(stat: Mapping[str, Any]) -> bool:
+        metric = stat.get("Metric", {})
+        level = metric.get("Namespace") == "AWS/SQS" and str(metric.get("MetricName")).startswith("Approximate")
+        return level and stat.get("Stat") == "Sum"
+
     def treating_missing_as(self, missing: str) -> Alarm:
         """Return the same alarm with another TreatMissingData: the guard taken away."""
         return replace(self, missing=missing)
 
-    def points(self, store: MetricStore, now: int, *, extra: int = 2, fill_empty: bool = True) -> list[float | None]:
+    def points(
+        self,
+        store: MetricStore,
+        now: int,
+        *,
+        extra: int = 2,
+        fill_empty: bool = True,
+        slots: Slots | None = None,
+    ) -> list[float | None]:
         """Return the values of the evaluation range (N + ``extra`` slots ending now), oldest first.
 
-        The window slides by the tick, whatever the period: slots are aligned to it, not to the clock.
+        The window slides by the tick, whatever the period: slots are aligned to it, not to the clock. One of more than
+        a day is looked at once an hour, up to the last full hour. ``slots`` are those of :meth:`slots`, if kept.
         """
-        grid = [now - age * self.period for age in range(self.n + extra, 0, -1)]
-        series = store.answer(self.queries, grid, now, fill_empty=fill_empty)[self.returned]
+        end = self._looks_at(now)
+        grid = range(end - (self.n + extra) * self.period, end, self.period)
+
+        def answer(wanted: Sequence[int]) -> Series:
+            return self._questions.answer(store, wanted, end, fill_empty=fill_empty)[self.returned]
+
+        try:
+            if slots is not None:
+                return slots.values(store, grid, end, answer)
+            series = answer(grid)
+        except UnsupportedExpression as error:
+            raise self._named(error) from error
         return [series.get(slot) for slot in grid]
+
+    def slots(self) -> Slots | None:
+        """Return where its slots can be kept, from one evaluation to the next; None if they depend on each other."""
+        return None if self._follows_the_range else Slots(self._questions, self.returned)
+
+    def _named(self, error: UnsupportedExpression) -> UnsupportedExpression:
+        return UnsupportedExpression(f"alarm {self.name}: {error}; write it another way, or leave the alarm out")
+
+    def _looks_at(self, now: int) -> int:
+        return now - now % _HOUR if self.window_seconds > _DAY else now
 
     def evaluate(self, points: Sequence[float | None], state: State) -> State:
         """Return the next state from the values of the range."""
-        breaches = _COMPARISONS[self.comparison]
-        judged = [None if value is None else breaches(value, self.threshold) for value in points]
+        breaches, threshold = _COMPARISONS[self.comparison], self.threshold
+        judged = [None if value is None else breaches(value, threshold) for value in points]
         return verdict(judged, n=self.n, m=self.m, missing=self.missing, state=state)
+
+    def judge(
+        self,
+        store: MetricStore,
+        now: int,
+        state: State,
+        *,
+        extra: int = 2,
+        fill_empty: bool = True,
+        slots: Slots | None = None,
+    ) -> Judgement:
+        """Evaluate once, and say which of the questions that AWS leaves open would make another state of it."""
+        ranges = self._ranges(store, now, {*_EXTRAS, extra}, fill_empty=fill_empty, slots=slots)
+        points = ranges[extra]
+        next_state = self.evaluate(points, state)
+        doubts = []
+        matters = self._follows_the_range or None in points[-self.n :]
+        if matters and any(self.evaluate(other, state) != next_state for other in ranges.values()):
+            doubts.append(f"{self.name}: how many periods more than {self.n} CloudWatch looks at")
+        if self._fills:
+            other = self.points(store, now, extra=extra, fill_empty=not fill_empty)
+            if self.evaluate(other, state) != next_state:
+                doubts.append(f"{self.name}: whether FILL fills a metric without any point")
+        return Judgement(points, next_state, tuple(doubts))
+
+    def _ranges(
+        self, store: MetricStore, now: int, extras: Iterable[int], *, fill_empty: bool, slots: Slots | None
+    ) -> dict[int, list[float | None]]:
+        """Return the values of ranges of several lengths; most are the end of the longest one."""
+        if self._follows_the_range:
+            return {extra: self.points(store, now, extra=extra, fill_empty=fill_empty) for extra in extras}
+        most = max(extras)
+        longest = self.points(store, now, extra=most, fill_empty=fill_empty, slots=slots)
+        return {extra: longest[most - extra :] for extra in extras}
+
+    @cached_property
+    def _fills(self) -> bool:
+        return any(expression.fills for expression in self._questions.expressions.values())
+
+    @cached_property
+    def _follows_the_range(self) -> bool:
+        return any(expression.follows_the_range for expression in self._questions.expressions.values())
+
+    @cached_property
+    def _follows_the_clock(self) -> bool:
+        return any(expression.follows_the_clock for expression in self._questions.expressions.values())
+
+    def is_steady(self, store: MetricStore, now: int, *, cycle: int = _MINUTE) -> bool:
+        """Return whether the points are sure to be those of ``cycle`` seconds ago.
+
+        It stays so for as long as nothing is published that differs.
+        """
+        if self._follows_the_clock:
+            return False
+        end = self._looks_at(now)
+        step = _HOUR if self.window_seconds > _DAY else cycle
+        since = end - step - (self.n + _EXTRAS[-1]) * self.period
+        for key, statistic, _ in self._questions.metrics.values():
+            if store.changed_at(key, cycle, statistic) > since:
+                return False
+        return True
+
+
+def _refuse_what_is_not_simulated(name: str, properties: Mapping[str, Any]) -> None:
+    for key, what in _NOT_SIMULATED.items():
+        value = properties.get(key)
+        if value is not None and value != "evaluate":
+            raise ArgumentError(complaint(name, key, "not be there", value, f"{what} is not simulated"))
+    if properties["ComparisonOperator"] not in _COMPARISONS:
+        rule = f"be one of {', '.join(_COMPARISONS)}"
+        cure = "a band of anomaly detection is not simulated"
+        raise ArgumentError(complaint(name, "ComparisonOperator", rule, properties["ComparisonOperator"], cure))
+    for query in properties.get("Metrics", ()):
+        expression = str(query.get("Expression", ""))
+        if expression.lstrip().upper().startswith("SELECT"):
+            cure = "a query of Metrics Insights is not simulated"
+            raise ArgumentError(complaint(name, "Metrics", "be metrics and metric math", expression, cure))
 
 
 def _single(properties: Mapping[str, Any]) -> dict[str, Any]:
     metric = {key: properties[key] for key in ("Namespace", "MetricName", "Dimensions") if key in properties}
-    stat = {"Metric": metric, "Period": properties["Period"], "Stat": properties["Statistic"]}
+    statistic = properties["Statistic"] if "Statistic" in properties else properties["ExtendedStatistic"]
+    stat = {"Metric": metric, "Period": properties["Period"], "Stat": statistic}
+    if "Unit" in properties:
+        stat["Unit"] = properties["Unit"]
     return {"Id": "metric", "MetricStat": stat, "ReturnData": True}

@@ -5,20 +5,47 @@ A call that the function's role does not allow is denied, so a template with a m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
 from functools import partial
 from typing import Any
 
 from botocore.exceptions import ClientError
 
-from constructs_lib.rehearsal.cloud.group import Activity, Group, Instance, Refused
-from constructs_lib.rehearsal.cloud.metrics import MetricStore
+from constructs_lib.rehearsal.cloud.calendar import EPOCH, moment, seconds
+from constructs_lib.rehearsal.cloud.group import Group, Instance, Refused
+from constructs_lib.rehearsal.cloud.metric_math import Series
+from constructs_lib.rehearsal.cloud.metrics import Key, MetricStore, metric_key
+from constructs_lib.rehearsal.cloud.shapes import (
+    activity_entry,
+    begun,
+    filtered_property,
+    has_tags,
+    machine,
+    member_entry,
+    pool_configuration,
+    suspended_by_user,
+)
 from constructs_lib.rehearsal.cloud.work_queue import WorkQueue
 from constructs_lib.rehearsal.machine.load import Load
 
+__all__ = ["EPOCH", "STACK_ID", "Account", "Answer", "Client", "moment", "seconds"]
+
 Answer = dict[str, Any]
+
+_MOST_PROTECTED_AT_ONCE = 50
+_MOST_TERMINATED_AT_ONCE = 100
+_VERSIONS_KEPT = 100
+"""How many versions of a parameter Systems Manager keeps."""
+_MINUTE = 60
+_NEWEST = 5 * _MINUTE
+"""These are always in an answer: the newest points say whether there is work still."""
+_REMEMBERED_SECONDS = 3_600
+"""How long EC2 tells of an instance that is terminated."""
+_PROCESSES = (
+    *("Launch", "Terminate", "AddToLoadBalancer", "AlarmNotification", "AZRebalance", "HealthCheck"),
+    *("InstanceRefresh", "ReplaceUnhealthy", "ScheduledActions"),
+)
 
 STACK_ID = "arn:aws:cloudformation:us-east-1:111122223333:stack/Fleet/1"
 
@@ -38,6 +65,9 @@ class Account:
     calls: list[tuple[int, str, Answer]] = field(default_factory=list)
     told: list[tuple[int, str]] = field(default_factory=list)
     """What functions published to a topic, and when."""
+    at_work: dict[Key, int] = field(default_factory=dict)
+    """By series, a minute that is known to show work. What is older is left out of answers: no release goes by it, and
+    most of what a pass reads are the minutes of instances at work."""
 
     def client(self, service: str, allows: Callable[[str], bool]) -> Client:
         """Return a client for one service, limited to what ``allows`` says of an IAM action."""
@@ -45,7 +75,8 @@ class Account:
 
     def autoscaling_describe_auto_scaling_groups(self, request: Answer) -> Answer:
         group = self.group
-        if request.get("AutoScalingGroupNames", [group.name]) != [group.name]:
+        wanted = request.get("AutoScalingGroupNames", [group.name])
+        if group.name not in wanted or not has_tags(group.tags, request.get("Filters", ())):
             return {"AutoScalingGroups": []}
         members = [] if request.get("IncludeInstances") is False else group.members
         description = {
@@ -55,13 +86,42 @@ class Account:
             "DesiredCapacity": group.desired,
             "NewInstancesProtectedFromScaleIn": group.protects_new,
             "AvailabilityZones": group.zones,
-            "Instances": [_member(instance) for instance in members],
-            "SuspendedProcesses": [{"ProcessName": name} for name in sorted(group.suspended)],
+            "Instances": [member_entry(instance) for instance in members],
+            "SuspendedProcesses": [
+                {"ProcessName": name, "SuspensionReason": group.suspension_reasons.get(name, "User suspended")}
+                for name in sorted(group.suspended)
+            ],
+            "Tags": [{"Key": key, "Value": value, "ResourceId": group.name} for key, value in group.tags.items()],
             "CreatedTime": moment(0),
         }
+        if group.pool is not None:
+            description["WarmPoolConfiguration"] = pool_configuration(group.pool)
         return {"AutoScalingGroups": [description]}
 
+    def autoscaling_describe_auto_scaling_instances(self, request: Answer) -> Answer:
+        wanted = request.get("InstanceIds")
+        found = [each for each in self.group.members if wanted is None or each.id in wanted]
+        name = {"AutoScalingGroupName": self.group.name}
+        return {"AutoScalingInstances": [{**member_entry(each), **name} for each in found]}
+
+    def autoscaling_describe_warm_pool(self, request: Answer) -> Answer:
+        pool = self.group.pool
+        if pool is None:
+            return {"Instances": []}
+        return {
+            "WarmPoolConfiguration": pool_configuration(pool),
+            "Instances": [member_entry(instance) for instance in pool.instances],
+        }
+
+    def autoscaling_delete_warm_pool(self, request: Answer) -> Answer:
+        if self.group.pool is not None and self.group.pool.instances and not request.get("ForceDelete", False):
+            raise Refused("The warm pool has instances", "ResourceInUse")
+        self.group.delete_pool()
+        return {}
+
     def autoscaling_set_desired_capacity(self, request: Answer) -> Answer:
+        if request.get("HonorCooldown", False) and self.now - self.group.last_activity < self.group.cooldown:
+            raise Refused("A scaling activity is in its cooldown", "ScalingActivityInProgress")
         self.group.set_desired(request["DesiredCapacity"])
         return {}
 
@@ -74,6 +134,8 @@ class Account:
         return {}
 
     def autoscaling_set_instance_protection(self, request: Answer) -> Answer:
+        if len(request["InstanceIds"]) > _MOST_PROTECTED_AT_ONCE:
+            raise Refused(f"Member must have length less than or equal to {_MOST_PROTECTED_AT_ONCE}")
         members = [self.group.member(instance_id) for instance_id in request["InstanceIds"]]
         if any(member.state != "InService" for member in members):
             raise Refused("protection can be changed only in service")
@@ -82,22 +144,32 @@ class Account:
         return {}
 
     def autoscaling_suspend_processes(self, request: Answer) -> Answer:
-        self.group.suspended.update(request["ScalingProcesses"])
+        self.group.suspend(request.get("ScalingProcesses", _PROCESSES), suspended_by_user(self.now))
         return {}
 
     def autoscaling_resume_processes(self, request: Answer) -> Answer:
-        self.group.suspended.difference_update(request["ScalingProcesses"])
+        self.group.suspended.difference_update(request.get("ScalingProcesses", _PROCESSES))
         return {}
 
     def autoscaling_complete_lifecycle_action(self, request: Answer) -> Answer:
-        self.group.complete(request["InstanceId"], request["LifecycleHookName"])
+        result = request["LifecycleActionResult"]
+        self.group.complete(request["InstanceId"], request["LifecycleHookName"], result)
+        return {}
+
+    def autoscaling_record_lifecycle_action_heartbeat(self, request: Answer) -> Answer:
+        self.group.record_heartbeat(request["InstanceId"], request["LifecycleHookName"])
         return {}
 
     def autoscaling_describe_lifecycle_hooks(self, request: Answer) -> Answer:
-        named = self.group.hooks.items()
-        kind = "autoscaling:EC2_INSTANCE_TERMINATING"
         hooks = [
-            {"LifecycleHookName": name, "LifecycleTransition": kind, "HeartbeatTimeout": each} for name, each in named
+            {
+                "LifecycleHookName": hook.name,
+                "LifecycleTransition": hook.transition,
+                "HeartbeatTimeout": hook.heartbeat,
+                "GlobalTimeout": hook.global_timeout,
+                "DefaultResult": hook.default_result,
+            }
+            for hook in self.group.hooks.values()
         ]
         return {"LifecycleHooks": hooks}
 
@@ -106,53 +178,83 @@ class Account:
         return {}
 
     def autoscaling_cancel_instance_refresh(self, request: Answer) -> Answer:
-        name = "CancelInstanceRefresh"
-        error = {"Code": "ActiveInstanceRefreshNotFound", "Message": "No in progress or pending Instance Refresh found"}
-        raise ClientError({"Error": error, "ResponseMetadata": {"HTTPStatusCode": 400}}, name)
+        raise Refused("No in progress or pending Instance Refresh found", "ActiveInstanceRefreshNotFound")
 
     def autoscaling_describe_scaling_activities(self, request: Answer) -> Answer:
-        newest_first = self.group.activities[::-1][: request.get("MaxRecords", 100)]
-        return {"Activities": [_activity(each, self.group.name) for each in newest_first]}
+        past, most = len(self.group.activities), request.get("MaxRecords", 100)
+        first = int(request.get("NextToken", 0))
+        shown = [self.group.activities[past - 1 - index] for index in range(first, min(first + most, past))]
+        page = {"Activities": [activity_entry(each, self.group.name) for each in shown]}
+        return page if first + most >= past else {**page, "NextToken": str(first + most)}
 
     def autoscaling_terminate_instance_in_auto_scaling_group(self, request: Answer) -> Answer:
-        self.group.terminate(request["InstanceId"], decrement=request["ShouldDecrementDesiredCapacity"])
-        return {"Activity": {"ActivityId": request["InstanceId"], "StatusCode": "InProgress", "Progress": 0}}
+        decrement = request["ShouldDecrementDesiredCapacity"]
+        if "InstanceIds" not in request:
+            self.group.terminate(request["InstanceId"], decrement=decrement)
+            return {"Activity": begun(request["InstanceId"])}
+        if "InstanceId" in request or not 1 <= len(request["InstanceIds"]) <= _MOST_TERMINATED_AT_ONCE:
+            raise Refused("Specify either InstanceId or InstanceIds, 1 to 100 of them")
+        self.group.terminate(*request["InstanceIds"], decrement=decrement)
+        return {"Activities": [begun(each) for each in request["InstanceIds"]]}
 
     def ec2_describe_instances(self, request: Answer) -> Answer:
         filters = [(f["Name"], f["Values"]) for f in request.get("Filters", ())]
-        wanted = request.get("InstanceIds")
-        found = [
-            _machine(instance)
-            for instance in self.group.everyone
-            if (wanted is None or instance.id in wanted)
-            and all(_property(instance, name) in values for name, values in filters)
-        ]
-        return {"Reservations": [{"Instances": [machine]} for machine in found]}
+        by_id = self._known()
+        wanted = next((values for name, values in filters if name == "instance-id"), by_id)
+        known = [by_id[each] for each in wanted if each in by_id]
+        if "InstanceIds" in request:
+            known = [self._machine(instance_id) for instance_id in request["InstanceIds"]]
+        found = [each for each in known if all(filtered_property(each, name) in values for name, values in filters)]
+        return {"Reservations": [{"Instances": [machine(each)]} for each in found]}
 
     def ec2_create_tags(self, request: Answer) -> Answer:
-        for instance in self.group.everyone:
-            if instance.id in request["Resources"]:
-                instance.tags.update({tag["Key"]: tag["Value"] for tag in request["Tags"]})
+        for instance_id in request["Resources"]:
+            self._machine(instance_id).tags.update({tag["Key"]: tag["Value"] for tag in request["Tags"]})
         return {}
 
     def ec2_delete_tags(self, request: Answer) -> Answer:
-        for instance in self.group.everyone:
-            if instance.id in request["Resources"]:
-                for tag in request["Tags"]:
-                    instance.tags.pop(tag["Key"], None)
+        for instance_id in request["Resources"]:
+            for tag in request["Tags"]:
+                self._machine(instance_id).tags.pop(tag["Key"], None)
         return {}
 
     def ec2_terminate_instances(self, request: Answer) -> Answer:
-        for instance_id in request["InstanceIds"]:
-            self.group.lose(instance_id, "terminated by EC2")
+        machines = [self._machine(instance_id) for instance_id in request["InstanceIds"]]
+        members = {each.id for each in self.group.members}
+        for instance in machines:
+            # To terminate what is gone already is no error.
+            if instance.id in members:
+                self.group.lose(instance.id, "terminated by EC2")
+        return {"TerminatingInstances": [{"InstanceId": each.id} for each in machines]}
+
+    def ec2_modify_instance_attribute(self, request: Answer) -> Answer:
+        self._machine(request["InstanceId"])
         return {}
+
+    def _known(self) -> dict[str, Instance]:
+        """Return by its id what EC2 still tells of: what there is, and what has gone within the hour."""
+        known = {instance.id: instance for instance in self.group.members}
+        pooled = [] if self.group.pool is None else self.group.pool.instances
+        known.update((instance.id, instance) for instance in pooled)
+        for instance in reversed(self.group.gone):
+            if instance.ended is not None and self.now - instance.ended > _REMEMBERED_SECONDS:
+                break
+            known.setdefault(instance.id, instance)
+        return known
+
+    def _machine(self, instance_id: str) -> Instance:
+        known = self._known()
+        if instance_id not in known:
+            raise Refused(f"The instance ID '{instance_id}' does not exist", "InvalidInstanceID.NotFound")
+        return known[instance_id]
 
     def cloudwatch_get_metric_data(self, request: Answer) -> Answer:
         queries = request["MetricDataQueries"]
         period = next(q["MetricStat"]["Period"] for q in queries if "MetricStat" in q)
         start, end = seconds(request["StartTime"]), seconds(request["EndTime"])
         grid = range(start - start % period, end, period)
-        answers = self.store.answer(queries, grid, self.now)
+        moments = {at: moment(at) for at in grid}
+        answers = self._answers(queries, grid)
         newest_first = request.get("ScanBy", "TimestampDescending") == "TimestampDescending"
         results = []
         for query in (q for q in queries if q.get("ReturnData", True)):
@@ -161,12 +263,26 @@ class Account:
                 {
                     "Id": query["Id"],
                     "Label": query["Id"],
-                    "Timestamps": [moment(at) for at, _ in points],
+                    "Timestamps": [moments[at] for at, _ in points],
                     "Values": [value for _, value in points],
                     "StatusCode": "Complete",
                 }
             )
         return {"MetricDataResults": results, "Messages": []}
+
+    def _answers(self, queries: Sequence[Answer], grid: range) -> dict[str, Series]:
+        """Answer the queries, those of a series that is known to have shown work from there on."""
+        if not self.at_work or grid.step != _MINUTE or not all("MetricStat" in query for query in queries):
+            return self.store.answer(queries, grid, self.now)
+        answers = {}
+        for query in queries:
+            stat = query["MetricStat"]
+            key = metric_key(stat["Metric"])
+            known = self.at_work.get(key)
+            since = grid.start if known is None else max(grid.start, min(known, grid.stop - _NEWEST))
+            slots = range(since, grid.stop, _MINUTE)
+            answers[query["Id"]] = self.store.series(key, stat["Stat"], _MINUTE, slots, self.now)
+        return answers
 
     def cloudformation_describe_stacks(self, request: Answer) -> Answer:
         if request["StackName"] != STACK_ID:
@@ -177,20 +293,29 @@ class Account:
 
     def sqs_get_queue_attributes(self, request: Answer) -> Answer:
         if request["QueueUrl"] != self.queue.name:
-            raise Refused(f"no queue {request['QueueUrl']}")
+            raise Refused("The specified queue does not exist.", "AWS.SimpleQueueService.NonExistentQueue")
         return {"Attributes": self.queue.attributes(self.now)}
 
     def ssm_get_parameter(self, request: Answer) -> Answer:
         name, _, version = request["Name"].partition(":")
+        if name not in self.parameters:
+            raise Refused(f"Parameter {name} not found.", "ParameterNotFound")
         values = self.parameters[name]
         number = int(version) if version else len(values)
+        if not max(1, len(values) - _VERSIONS_KEPT + 1) <= number <= len(values):
+            raise Refused(f"Systems Manager could not find version {number} of {name}.", "ParameterVersionNotFound")
         changed, value = values[number - 1]
         parameter = {"Name": name, "Value": value, "Version": number, "LastModifiedDate": moment(changed)}
         return {"Parameter": parameter}
 
     def ssm_put_parameter(self, request: Answer) -> Answer:
-        values = self.parameters[request["Name"]]
+        values = self.parameters.setdefault(request["Name"], [])
+        if values and not request.get("Overwrite", False):
+            raise Refused("The parameter already exists.", "ParameterAlreadyExists")
         values.append((self.now, request["Value"]))
+        if len(values) > _VERSIONS_KEPT:
+            forgotten = len(values) - _VERSIONS_KEPT - 1
+            values[forgotten] = (values[forgotten][0], "")
         return {"Version": len(values)}
 
     def sns_publish(self, request: Answer) -> Answer:
@@ -231,8 +356,8 @@ class Client:
         try:
             return answer(request)
         except Refused as refusal:
-            error = {"Code": "ValidationError", "Message": str(refusal)}
-            raise ClientError({"Error": error}, name) from refusal
+            error = {"Code": refusal.code, "Message": str(refusal)}
+            raise ClientError({"Error": error, "ResponseMetadata": {"HTTPStatusCode": 400}}, name) from refusal
 
 
 @dataclass(frozen=True)
@@ -245,65 +370,3 @@ class Paginator:
         """Yield the only page."""
         request.pop("PaginationConfig", None)
         yield self.method(**request)
-
-
-def moment(at: int) -> datetime:
-    """Return simulated seconds as the API's date."""
-    return datetime.fromtimestamp(EPOCH + at, tz=timezone.utc)
-
-
-def seconds(value: datetime | float) -> int:
-    """Return the API's date as simulated seconds."""
-    stamp = value.timestamp() if isinstance(value, datetime) else float(value)
-    return int(stamp) - EPOCH
-
-
-_STATES = {"Terminating": "shutting-down", "Terminated": "terminated"}
-EPOCH = 1_767_225_600  # 2026-01-01T00:00:00Z, a multiple of every period
-
-
-def _member(instance: Instance) -> Answer:
-    return {
-        "InstanceId": instance.id,
-        "InstanceType": "g6.xlarge",
-        "AvailabilityZone": instance.zone,
-        "LifecycleState": instance.state,
-        "HealthStatus": "Healthy" if instance.healthy else "Unhealthy",
-        "ProtectedFromScaleIn": instance.protected,
-    }
-
-
-def _activity(activity: Activity, group_name: str) -> Answer:
-    return {
-        "ActivityId": str(activity.id),
-        "AutoScalingGroupName": group_name,
-        "Description": activity.description,
-        "Cause": f"At {moment(activity.started).isoformat()} {activity.cause}.",
-        "StartTime": moment(activity.started),
-        "StatusCode": activity.status,
-        "Progress": 100,
-        **({} if activity.ended is None else {"EndTime": moment(activity.ended)}),
-        **({"StatusMessage": activity.message} if activity.message else {}),
-    }
-
-
-def _machine_state(instance: Instance) -> str:
-    return _STATES.get(instance.state, "running") if instance.runs else _STATES.get(instance.state, "terminated")
-
-
-def _property(instance: Instance, name: str) -> str | None:
-    if name.startswith("tag:"):
-        return instance.tags.get(name.removeprefix("tag:"))
-    known = {"instance-id": instance.id, "instance-state-name": _machine_state(instance)}
-    if name not in known:
-        raise Refused(f"filter {name} is not simulated")
-    return known[name]
-
-
-def _machine(instance: Instance) -> Answer:
-    return {
-        "InstanceId": instance.id,
-        "LaunchTime": moment(instance.launched),
-        "State": {"Name": _machine_state(instance)},
-        "Tags": [{"Key": key, "Value": value} for key, value in instance.tags.items()],
-    }

@@ -1,38 +1,46 @@
-"""Runs the handlers' own entry points: only boto3's clients, the system clock and the environment are replaced."""
+"""Runs the handlers' own code with simulated clients, clock and context; nothing of the handlers is replaced."""
 
 from __future__ import annotations
 
 import importlib
-import io
 import json
-import os
 import sys
-import urllib.request
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, redirect_stdout
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
-from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from functools import cached_property, partial
+from types import ModuleType
 from typing import Any
-from unittest.mock import patch
 
-import boto3
-
+from constructs_lib.errors import ArgumentError
 from constructs_lib.handler_source import handlers_directory
 from constructs_lib.rehearsal.cloud.clients import Account, moment
 from constructs_lib.rehearsal.template import Function
+from constructs_lib.validation import complaint
+
+_OURS = ("release_idle", "wake_on_demand", "fleet_schedule", "fleet_cleanup", "stack_expiry")
+_CLEANUP = "fleet_cleanup"
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """One invocation: its log lines, what it answered to CloudFormation, and the error that failed it."""
+    """One invocation: what it logged, what it answered to CloudFormation, and the error that failed it."""
 
     at: int
     function: str
-    lines: tuple[Mapping[str, Any], ...]
+    output: tuple[str, ...]
     answers: tuple[Mapping[str, Any], ...]
     error: Exception | None
+
+    @cached_property
+    def lines(self) -> tuple[Mapping[str, Any], ...]:
+        """Return the log lines."""
+        return tuple(json.loads(line) for line in self.output)
+
+    @property
+    def embedded(self) -> tuple[Mapping[str, Any], ...]:
+        """Return the log lines that are metrics."""
+        return tuple(json.loads(line) for line in self.output if line.startswith('{"_aws":'))
 
 
 @dataclass(frozen=True)
@@ -45,78 +53,99 @@ class _Context:
         return self.remaining_ms
 
 
-class _Clock:
+class Clock:
     """Starts at the account's time; a handler's sleep lets the simulated minutes pass."""
 
-    def __init__(self, account: Account, minute_passes: Callable[[], None]) -> None:
+    def __init__(self, account: Account, minute_passes: Callable[[], object]) -> None:
         self._account = account
         self._minute_passes = minute_passes
         self._slept = 0.0
 
-    def now(self, _clock: object) -> datetime:
-        return moment(self._account.now) + timedelta(seconds=self._slept)
+    def now(self) -> datetime:
+        at = moment(self._account.now)
+        return at + timedelta(seconds=self._slept) if self._slept else at
 
-    def sleep(self, _clock: object, seconds: float) -> None:
+    def sleep(self, seconds: float) -> None:
         self._slept += seconds
         while self._slept >= 60:
             self._minute_passes()
             self._slept -= 60
 
 
-def invoke(
-    function: Function, event: Mapping[str, Any], account: Account, minute_passes: Callable[[], None]
-) -> Outcome:
-    """Run a function's handler on an event with the settings and permissions that the template gives it."""
-    _make_importable(handlers_directory())
-    from runtime.clock import SystemClock
+def is_simulated(function: Function) -> bool:
+    """Return whether a function is one of the library's own that can be run here."""
+    return function.handler.partition(".")[0] in _OURS
 
-    clock = _Clock(account, minute_passes)
-    path, _, entry = function.handler.rpartition(".")
-    module = importlib.import_module(path)
-    output = io.StringIO()
-    answers: list[Mapping[str, Any]] = []
-    error: Exception | None = None
-    started = account.now
-    with (
-        patch.object(os, "environ", dict(function.environment)),
-        patch.object(boto3, "client", lambda service, **_: account.client(service, function.may)),
-        patch.object(SystemClock, "now", lambda self: clock.now(self)),
-        patch.object(SystemClock, "sleep", lambda self, seconds: clock.sleep(self, seconds)),
-        patch.object(urllib.request, "urlopen", lambda request, **_: _accept(request.data, answers)),
-        redirect_stdout(output),
-        _cold_start(module),
-    ):
+
+class Runtime:
+    """One function, ready to be invoked: its settings are read once, as in a function that stays warm.
+
+    A template whose settings make no sense fails each invocation, as it does in AWS, and so does a call that the
+    function's role does not allow.
+    """
+
+    def __init__(self, function: Function, account: Account, minute_passes: Callable[[], object]) -> None:
+        _make_importable()
+        self.function = function
+        self._account = account
+        self._minute_passes = minute_passes
+        self._package, _, entry = function.handler.partition(".")
+        if entry != "index.handler":
+            rule, cure = "be one that is simulated", f"write {self._package}.index.handler"
+            raise ArgumentError(complaint(function.id, "Handler", rule, function.handler, cure))
+        self._index: ModuleType = importlib.import_module(f"{self._package}.index")
+
+    @cached_property
+    def settings(self) -> Any:
+        """The settings that the environment gives. Raises the handler's own error for one that makes no sense."""
+        return self._index.read_settings(self.function.environment)
+
+    def clock(self) -> Clock:
+        """Return the clock of one invocation that begins now."""
+        return Clock(self._account, self._minute_passes)
+
+    def invoke(self, event: Mapping[str, Any]) -> Outcome:
+        """Run the function on an event now."""
+        from runtime.structured_log import StructuredLog
+
+        clock = self.clock()
+        output: list[str] = []
+        answers: list[Mapping[str, Any]] = []
+        started = self._account.now
+        error: Exception | None = None
         try:
-            getattr(module, entry)(event, _Context(function.timeout * 1000))
-        except Exception as raised:  # a failed invocation is an outcome; the tests assert on it
+            self._call(event, clock, StructuredLog(clock, output.append), answers)
+        except Exception as raised:  # a failed invocation is an outcome: it is counted, and maybe repeated
             error = raised
-    lines = tuple(json.loads(line) for line in output.getvalue().splitlines())
-    return Outcome(started, function.id, lines, tuple(answers), error)
+        return Outcome(started, self.function.id, tuple(output), tuple(answers), error)
+
+    def _call(self, event: Mapping[str, Any], clock: Clock, log: Any, answers: list[Mapping[str, Any]]) -> None:
+        index, context = self._index, _Context(self.function.timeout * 1000)
+        if self._package != _CLEANUP:
+            index.handle(event, context, self.settings, self.clients, clock, log)
+        elif index.is_from_cloudformation(event):
+            index.handle_stack_event(event, context, self.settings, self.clients, clock, log)
+        else:
+            index.handle(event, context, self.clients, clock, partial(_accept, answers), log)
+
+    @cached_property
+    def clients(self) -> Any:
+        """The function's own clients, which its role limits."""
+        kinds = self._index.Clients
+        may = self.function.may
+        return kinds(**{each.name: self._account.client(each.name, may) for each in fields(kinds)})
 
 
-def _make_importable(directory: Path) -> None:
-    if str(directory) not in sys.path:
-        sys.path.append(str(directory))
+def _make_importable() -> None:
+    directory = str(handlers_directory())
+    if directory not in sys.path:
+        sys.path.append(directory)
 
 
-@contextmanager
-def _accept(body: bytes, answers: list[Mapping[str, Any]]) -> Iterator[SimpleNamespace]:
+def _accept(answers: list[Mapping[str, Any]], _url: str, body: bytes) -> int:
     """Take an answer to CloudFormation, as its pre-signed address does."""
     answers.append(json.loads(body))
-    yield SimpleNamespace(status=200)
-
-
-@contextmanager
-def _cold_start(module: ModuleType) -> Iterator[None]:
-    """Forget what the handler remembers between invocations, before this one and after it."""
-    remembered = [each for each in vars(module).values() if hasattr(each, "cache_clear")]
-    for each in remembered:
-        each.cache_clear()
-    try:
-        yield
-    finally:
-        for each in remembered:
-            each.cache_clear()
+    return 200
 
 
 def alarm_event(name: str, at: int) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 Arithmetic and comparisons read a missing side as 0; ``IF`` drops a point without a condition or without a
 chosen false branch and reads a gap in the true branch as 0; a division by zero drops the point. The syntax
-in use here is also Python's, so Python's parser reads it.
+in use here is also Python's, so Python's parser reads it, once for each expression.
 """
 
 from __future__ import annotations
@@ -10,19 +10,31 @@ from __future__ import annotations
 import ast
 import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import pairwise
 
-Series = dict[int, float]
-Value = Series | float
+from constructs_lib.rehearsal.cloud.metric_functions import FUNCTIONS, OF_THE_CLOCK, OF_THE_RANGE, fill
+from constructs_lib.rehearsal.cloud.metric_values import (
+    Array,
+    Context,
+    Series,
+    UnsupportedExpression,
+    Value,
+    combine,
+    series,
+)
+
+__all__ = ["Context", "Expression", "Series", "UnsupportedExpression", "evaluate", "read"]
+
 _Operation = Callable[[float, float], float]
+_Evaluation = Callable[[Context], Value]
 _ARITHMETIC: dict[type[ast.operator], _Operation] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
     ast.Div: operator.truediv,
+    ast.Pow: operator.pow,
 }
 _COMPARISON: dict[type[ast.cmpop], _Operation] = {
     ast.Lt: operator.lt,
@@ -36,154 +48,185 @@ _LOGIC: dict[type[ast.boolop], _Operation] = {
     ast.And: lambda a, b: bool(a) and bool(b),
     ast.Or: lambda a, b: bool(a) or bool(b),
 }
-_ARRAY: dict[str, Callable[[Sequence[float]], float]] = {
-    "MAX": max,
-    "MIN": min,
-    "SUM": sum,
-    "AVG": lambda values: sum(values) / len(values),
-}
-
-
-class UnsupportedExpression(ValueError):
-    """The expression uses something that the simulator cannot evaluate."""
+_TEXT = re.compile(r"""("[^"]*"|'[^']*')""")
+_PYTHON = ((r"\b([a-z]\w*)\b", r"id_\1"), (r"\bAND\b|&&", " and "), (r"\bOR\b|\|\|", " or "), (r"\^", "**"))
+_PREFIX = "id_"
+"""An id may be a word that Python keeps to itself."""
 
 
 @dataclass(frozen=True)
-class Context:
-    """What an expression is evaluated over.
+class Expression:
+    """An expression, ready to be evaluated: which ids and functions it uses."""
 
-    ``grid`` holds every slot start of the range. ``fill_empty`` says whether FILL fills a metric that has no
-    point at all in the range; AWS does not document it, so callers try both.
-    """
+    text: str
+    ids: frozenset[str]
+    functions: frozenset[str]
+    _evaluation: _Evaluation
 
-    series: Mapping[str, Series]
-    grid: Sequence[int]
-    fill_empty: bool = True
+    @property
+    def follows_the_clock(self) -> bool:
+        """Return whether it may be another value for the same points at another time."""
+        return not OF_THE_CLOCK.isdisjoint(self.functions)
+
+    @property
+    def follows_the_range(self) -> bool:
+        """Return whether its newest points may be other ones over a longer range."""
+        return not OF_THE_RANGE.isdisjoint(self.functions)
+
+    @property
+    def fills(self) -> bool:
+        """Return whether it matters to it what FILL makes of nothing at all."""
+        return "FILL" in self.functions
+
+    def evaluate(self, context: Context) -> Series:
+        """Return the points; raise UnsupportedExpression naming what cannot be evaluated."""
+        try:
+            value = self._evaluation(context)
+            if not isinstance(value, dict):
+                raise UnsupportedExpression("the result is one number, or several series, and not one time series")
+        except UnsupportedExpression as error:
+            raise UnsupportedExpression(f"{self.text}: {error}") from error
+        return value
 
 
 def evaluate(expression: str, context: Context) -> Series:
     """Return the points of an expression; raise UnsupportedExpression naming what cannot be evaluated."""
-    try:
-        value = _Evaluator(context).visit(_parse(expression))
-    except (SyntaxError, UnsupportedExpression) as error:
-        raise UnsupportedExpression(f"{expression}: {error}") from error
-    if not isinstance(value, dict):
-        raise UnsupportedExpression(f"{expression}: the result is one number, not a time series")
-    return value
+    return read(expression).evaluate(context)
 
 
 @cache
-def _parse(expression: str) -> ast.expr:
-    python = re.sub(r"\bAND\b|&&", " and ", re.sub(r"\bOR\b|\|\|", " or ", expression))
-    return ast.parse(python.strip(), mode="eval").body
+def read(text: str) -> Expression:
+    """Read an expression; raise UnsupportedExpression naming what cannot be evaluated."""
+    parts = _TEXT.split(text)
+    for index in range(0, len(parts), 2):
+        for pattern, python in _PYTHON:
+            parts[index] = re.sub(pattern, python, parts[index])
+    try:
+        reader = _Reader()
+        evaluation = reader.visit(ast.parse("".join(parts).strip(), mode="eval").body)
+    except (SyntaxError, OverflowError, RecursionError, UnsupportedExpression) as error:
+        raise UnsupportedExpression(f"{text}: {error}") from error
+    return Expression(text, frozenset(reader.ids), frozenset(reader.functions), evaluation)
 
 
-def _slots(value: Value) -> Sequence[int]:
-    return list(value) if isinstance(value, dict) else []
+class _Reader(ast.NodeVisitor):
+    """Makes a function of a syntax tree; every kind of node without a method here is unsupported."""
 
+    def __init__(self) -> None:
+        self.ids: set[str] = set()
+        self.functions: set[str] = set()
 
-def _at(value: Value, slot: int, missing: float) -> float:
-    return value.get(slot, missing) if isinstance(value, dict) else value
+    def visit(self, node: ast.AST) -> _Evaluation:
+        evaluation: _Evaluation = super().visit(node)
+        return evaluation
 
+    def generic_visit(self, node: ast.AST) -> _Evaluation:
+        raise UnsupportedExpression(f"cannot evaluate {_written(node)}")
 
-def _combine(operation: _Operation, left: Value, right: Value) -> Value:
-    if not isinstance(left, dict) and not isinstance(right, dict):
-        return float(operation(left, right))
-    result: Series = {}
-    for slot in sorted({*_slots(left), *_slots(right)}):
-        a, b = _at(left, slot, 0.0), _at(right, slot, 0.0)
-        if operation is not operator.truediv or b != 0:
-            result[slot] = float(operation(a, b))
-    return result
-
-
-class _Evaluator(ast.NodeVisitor):
-    """Evaluates a syntax tree; every kind of node without a method here is unsupported."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
-
-    def visit(self, node: ast.AST) -> Value:
-        value: Value = super().visit(node)
-        return value
-
-    def generic_visit(self, node: ast.AST) -> Value:
-        raise UnsupportedExpression(f"cannot evaluate {ast.unparse(node)}")
-
-    def visit_Constant(self, node: ast.Constant) -> Value:
-        if not isinstance(node.value, int | float):
+    def visit_Constant(self, node: ast.Constant) -> _Evaluation:
+        if not isinstance(node.value, (int, float)):
             raise UnsupportedExpression(f"cannot evaluate {node.value!r}")
-        return float(node.value)
+        value = float(node.value)
+        return lambda _context: value
 
-    def visit_Name(self, node: ast.Name) -> Value:
-        if node.id not in self._context.series:
-            raise UnsupportedExpression(f"unknown id {node.id!r}")
-        return self._context.series[node.id]
+    def visit_Name(self, node: ast.Name) -> _Evaluation:
+        name = node.id.removeprefix(_PREFIX)
+        if name == node.id:
+            raise UnsupportedExpression(f"cannot evaluate {name}")
+        self.ids.add(name)
 
-    def visit_UnaryOp(self, node: ast.UnaryOp) -> Value:
+        def points(context: Context) -> Value:
+            if name not in context.series:
+                raise UnsupportedExpression(f"unknown id {name!r}")
+            return context.series[name]
+
+        return points
+
+    def visit_List(self, node: ast.List) -> _Evaluation:
+        members = [self.visit(each) for each in node.elts]
+        return lambda context: _array([member(context) for member in members])
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> _Evaluation:
         if not isinstance(node.op, ast.USub):
-            raise UnsupportedExpression(f"cannot evaluate {ast.unparse(node)}")
-        return _combine(operator.sub, 0.0, self.visit(node.operand))
+            return self.generic_visit(node)
+        operand = self.visit(node.operand)
+        return lambda context: combine(operator.sub, 0.0, operand(context))
 
-    def visit_BinOp(self, node: ast.BinOp) -> Value:
+    def visit_BinOp(self, node: ast.BinOp) -> _Evaluation:
         if type(node.op) not in _ARITHMETIC:
-            raise UnsupportedExpression(f"cannot evaluate {ast.unparse(node)}")
-        return _combine(_ARITHMETIC[type(node.op)], self.visit(node.left), self.visit(node.right))
+            return self.generic_visit(node)
+        return self._combined(_ARITHMETIC[type(node.op)], node.left, node.right)
 
-    def visit_Compare(self, node: ast.Compare) -> Value:
+    def visit_Compare(self, node: ast.Compare) -> _Evaluation:
         if len(node.ops) != 1 or type(node.ops[0]) not in _COMPARISON:
-            raise UnsupportedExpression(f"cannot evaluate {ast.unparse(node)}")
-        return _combine(_COMPARISON[type(node.ops[0])], self.visit(node.left), self.visit(node.comparators[0]))
+            return self.generic_visit(node)
+        return self._combined(_COMPARISON[type(node.ops[0])], node.left, node.comparators[0])
 
-    def visit_BoolOp(self, node: ast.BoolOp) -> Value:
-        value = self.visit(node.values[0])
-        for other in node.values[1:]:
-            value = _combine(_LOGIC[type(node.op)], value, self.visit(other))
-        return value
+    def visit_BoolOp(self, node: ast.BoolOp) -> _Evaluation:
+        operation = _LOGIC[type(node.op)]
+        first, *others = [self.visit(each) for each in node.values]
 
-    def visit_Call(self, node: ast.Call) -> Value:
-        name = ast.unparse(node.func)
-        if name in _ARRAY and len(node.args) == 1 and isinstance(node.args[0], ast.List):
-            return self._array(_ARRAY[name], [self.visit(each) for each in node.args[0].elts])
-        if name == "IF" and len(node.args) in (2, 3):
-            return self._if(*(self.visit(each) for each in node.args))
+        def combined(context: Context) -> Value:
+            value = first(context)
+            for other in others:
+                value = combine(operation, value, other(context))
+            return value
+
+        return combined
+
+    def _combined(self, operation: _Operation, left: ast.AST, right: ast.AST) -> _Evaluation:
+        one, other = self.visit(left), self.visit(right)
+        return lambda context: combine(operation, one(context), other(context))
+
+    def visit_Call(self, node: ast.Call) -> _Evaluation:
+        name = _written(node.func)
+        self.functions.add(name)
+        if node.keywords:
+            return self.generic_visit(node)
         if name == "FILL" and len(node.args) == 2:
-            repeats = ast.unparse(node.args[1]) == "REPEAT"
-            return self._fill(self.visit(node.args[0]), None if repeats else self.visit(node.args[1]))
-        if name == "TIME_SERIES" and len(node.args) == 1:
-            number = self.visit(node.args[0])
-            return {slot: _at(number, slot, 0.0) for slot in self._context.grid}
-        raise UnsupportedExpression(f"cannot evaluate {ast.unparse(node)}")
+            return self._fill(*node.args)
+        if name == "METRICS" and len(node.args) <= 1:
+            return _metrics(node)
+        if name not in FUNCTIONS or len(node.args) not in FUNCTIONS[name][1]:
+            return self.generic_visit(node)
+        function, _ = FUNCTIONS[name]
+        arguments = [self.visit(each) for each in node.args]
+        return lambda context: function(context, [argument(context) for argument in arguments])
 
-    def _array(self, function: Callable[[Sequence[float]], float], members: Sequence[Value]) -> Value:
-        return {
-            slot: function([_at(m, slot, 0.0) for m in members if not isinstance(m, dict) or slot in m])
-            for slot in sorted({slot for member in members for slot in _slots(member)})
-        }
+    def _fill(self, filled: ast.AST, filler: ast.AST) -> _Evaluation:
+        value = self.visit(filled)
+        if isinstance(filler, ast.Name) and filler.id in ("REPEAT", "LINEAR"):
+            way = filler.id
+            return lambda context: fill(context, value(context), way)
+        with_ = self.visit(filler)
+        return lambda context: fill(context, value(context), with_(context))
 
-    def _if(self, condition: Value, chosen: Value, otherwise: Value | None = None) -> Value:
-        if not isinstance(condition, dict):
-            raise UnsupportedExpression("the condition of IF is one number")
-        other: Value = {} if otherwise is None else otherwise
-        result: Series = {}
-        for slot, truth in condition.items():
-            if truth:
-                result[slot] = _at(chosen, slot, 0.0)
-            elif not isinstance(other, dict) or slot in other:
-                result[slot] = _at(other, slot, 0.0)
-        return result
 
-    def _fill(self, series: Value, filler: Value | None) -> Value:
-        if not isinstance(series, dict):
-            raise UnsupportedExpression("FILL needs a series")
-        if not series and not self._context.fill_empty:
-            return {}
-        result = dict(series)
-        for before, slot in pairwise([None, *self._context.grid]):
-            if slot is None or slot in result:
-                continue
-            if filler is not None:
-                result[slot] = _at(filler, slot, 0.0)
-            elif before in result:
-                result[slot] = result[before]
-        return result
+def _array(values: Sequence[Value]) -> Array:
+    """Return the members as series: a number is one with the same point everywhere that another has one."""
+    slots = sorted({slot for value in values if isinstance(value, dict) for slot in value})
+    found = Array()
+    for value in values:
+        if isinstance(value, Array):
+            found += value
+        else:
+            found.append(value if isinstance(value, dict) else dict.fromkeys(slots, value))
+    return found
+
+
+def _metrics(node: ast.Call) -> _Evaluation:
+    """Return all metrics of the request, or those with a word in their id."""
+    word = node.args[0].value if node.args and isinstance(node.args[0], ast.Constant) else ""
+    if not isinstance(word, str) or (node.args and not word):
+        raise UnsupportedExpression(f"cannot evaluate {_written(node)}")
+
+    def metrics(context: Context) -> Value:
+        ids = context.series if context.metrics is None else context.metrics
+        return Array(series(context.series[each]) for each in ids if word in each)
+
+    return metrics
+
+
+def _written(node: ast.AST) -> str:
+    """Return a part of an expression as CloudWatch writes it."""
+    return re.sub(rf"\b{_PREFIX}", "", ast.unparse(node)).replace("**", "^")

@@ -1,66 +1,29 @@
-"""The metric store: a series is (namespace, name, exact dimension set) and nothing is ever rolled up (SR-1)."""
+"""The metric store: a series is (namespace, name, exact dimension set) and nothing is ever rolled up (SR-1).
+
+Most figures stay the same for hours, so a series is stored as runs: what is held, from when on and how often it is
+sampled. Nothing is kept per minute, and a question costs what changed in its span.
+"""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
-from constructs_lib.rehearsal.cloud.metric_math import Context, Series, evaluate
+from constructs_lib.rehearsal.cloud.levels import Lane
+from constructs_lib.rehearsal.cloud.metric_math import Context, Expression, Series, UnsupportedExpression, read
+from constructs_lib.rehearsal.cloud.series import MetricSeries
+from constructs_lib.rehearsal.cloud.statistics import check
 
 Key = tuple[str, str, frozenset[tuple[str, str]]]
-_WORD = re.compile(r"\b[a-z]\w*\b")
-
-
-_STATISTICS: dict[str, Callable[[Sequence[float]], float]] = {
-    "Average": lambda values: sum(values) / len(values),
-    "Maximum": max,
-    "Minimum": min,
-    "SampleCount": len,
-    "Sum": sum,
-}
-
-
-class _Samples:
-    """The samples of one series by minute, and what periods that are over and readable in full have come to."""
-
-    __slots__ = ("by_minute", "settled", "settled_until")
-
-    def __init__(self) -> None:
-        self.by_minute: dict[int, list[tuple[int, float]]] = {}
-        self.settled: dict[tuple[str, int, int], float | None] = {}
-        self.settled_until = 0
-
-    def add(self, timestamp: int, visible_at: int, value: float) -> None:
-        if timestamp < self.settled_until:
-            self.settled.clear()
-            self.settled_until = 0
-        found = self.by_minute.get(timestamp)
-        if found is None:
-            self.by_minute[timestamp] = [(visible_at, value)]
-        else:
-            found.append((visible_at, value))
-
-    def value(self, statistic: str, period: int, start: int, now: int) -> float | None:
-        slot = (statistic, period, start)
-        if slot in self.settled:
-            return self.settled[slot]
-        by_minute = self.by_minute
-        samples = [s for minute in range(start, start + period, 60) if minute in by_minute for s in by_minute[minute]]
-        values = [value for visible_at, value in samples if visible_at <= now]
-        result = _STATISTICS[statistic](values) if values else None
-        if start + period <= now and len(values) == len(samples):
-            self.settled[slot] = result
-            self.settled_until = max(self.settled_until, start + period)
-        return result
+_MINUTE = 60
 
 
 class MetricStore:
-    """Samples by exact series; a sample can be read once the delay of its namespace has passed."""
+    """Samples by exact series; those of a minute can be read once the delay of their namespace has passed since it."""
 
     def __init__(self, delays: Mapping[str, int]) -> None:
         self._delays = dict(delays)
-        self._series: dict[Key, _Samples] = {}
+        self._series: dict[Key, MetricSeries] = {}
 
     def put(self, namespace: str, name: str, dimensions: Mapping[str, str], timestamp: int, value: float) -> None:
         """Store one sample of a series given by its parts."""
@@ -68,11 +31,74 @@ class MetricStore:
 
     def add(self, key: Key, timestamp: int, value: float, *, delay: int | None = None) -> None:
         """Store one sample; ``delay`` defaults to the namespace's, else to a minute."""
-        visible_at = timestamp + (self._delays.get(key[0], 60) if delay is None else delay)
-        samples = self._series.get(key)
-        if samples is None:
-            samples = self._series[key] = _Samples()
-        samples.add(timestamp, visible_at, value)
+        delayed = self._delays.get(key[0], _MINUTE) if delay is None else delay
+        self._of(key).add(timestamp, timestamp + delayed, value)
+
+    def hold(
+        self,
+        key: Key,
+        at: float,
+        value: float,
+        *,
+        every: int = _MINUTE,
+        slope: float = 0.0,
+        delay: int | None = None,
+        hidden_until: float = 0,
+        source: Hashable = None,
+    ) -> None:
+        """Have a sample of this value at each multiple of ``every`` seconds from ``at`` on, until a hold or stop.
+
+        The value grows by ``slope`` a second from ``at`` on. Several sources hold a value of one series side by side,
+        as the instances of a group do. ``delay`` is as for :meth:`add`; none of the samples can be read before
+        ``hidden_until``.
+        """
+        delayed = self._delays.get(key[0], _MINUTE) if delay is None else delay
+        lane = Lane(every, delayed, hidden_until, value - slope * at if slope else value, slope)
+        self._of(key).hold(source, at, lane)
+
+    def hold_each(
+        self, keys: Sequence[Key], at: float, value: float, *, every: int, slope: float, source: Hashable
+    ) -> None:
+        """Do what :meth:`hold` does in several series of one namespace."""
+        if keys:
+            delayed = self._delays.get(keys[0][0], _MINUTE)
+            lane = Lane(every, delayed, 0, value - slope * at if slope else value, slope)
+            for key in keys:
+                self._of(key).hold(source, at, lane)
+
+    def stop(self, key: Key, at: float, *, source: Hashable = None) -> None:
+        """End what a source holds: it has no sample at ``at`` or later. Nothing held, nothing to do."""
+        series = self._series.get(key)
+        if series is not None:
+            series.hold(source, at, None)
+
+    def knows(self, key: Key) -> bool:
+        """Return whether a series has any sample that is not forgotten."""
+        return key in self._series
+
+    def changed_at(self, key: Key, cycle: int = _MINUTE, statistic: str = "") -> float:
+        """Return since when each ``cycle`` of a series, in seconds, has been like the one before it.
+
+        Infinity while it grows, or comes less often than that. Only what the statistic shows counts, if one is given.
+        """
+        series = self._series.get(key)
+        return float("-inf") if series is None else series.changed_at(cycle, statistic)
+
+    def version(self, key: Key) -> int:
+        """Return what is another number as soon as a period may come to something else than it was settled to."""
+        series = self._series.get(key)
+        return -1 if series is None else series.version()
+
+    def settled(self, key: Key, statistic: str, period: int) -> Mapping[int, float | None] | None:
+        """Return what periods have come to that stay so, by their start; None for a series that does not exist."""
+        series = self._series.get(key)
+        return None if series is None else series.settled(statistic, period)
+
+    def forget_before(self, at: float) -> None:
+        """Drop what no question about ``at`` or later can need."""
+        for key, series in list(self._series.items()):
+            if not series.forget_before(at):
+                del self._series[key]
 
     def published(self, namespace: str) -> set[tuple[str, frozenset[str]]]:
         """Return (metric name, dimension names) of every series of a namespace."""
@@ -84,43 +110,67 @@ class MetricStore:
 
     def series(self, key: Key, statistic: str, period: int, grid: Sequence[int], now: int) -> Series:
         """Return the points that can be read now, one for each slot start in ``grid`` that has samples."""
-        samples = self._series.get(key)
-        if samples is None:
-            return {}
-        result: Series = {}
-        for start in grid:
-            value = samples.value(statistic, period, start, now)
-            if value is not None:
-                result[start] = value
-        return result
+        series = self._series.get(key)
+        return {} if series is None else series.points(statistic, period, grid, now)
 
     def answer(
         self, queries: Sequence[Mapping[str, Any]], grid: Sequence[int], now: int, *, fill_empty: bool = True
     ) -> dict[str, Series]:
         """Answer metric data queries (MetricStat and Expression, in the API's own shape) by id."""
+        return Questions(queries).answer(self, grid, now, fill_empty=fill_empty)
+
+    def _of(self, key: Key) -> MetricSeries:
+        series = self._series.get(key)
+        if series is None:
+            series = self._series[key] = MetricSeries()
+        return series
+
+
+class Questions:
+    """Metric data queries, read once: what they ask of which series, and the expressions in the order of their use.
+
+    :raises UnsupportedExpression: an expression that cannot be evaluated, or that names no query.
+    :raises ArgumentError: a statistic that is not known.
+    """
+
+    def __init__(self, queries: Sequence[Mapping[str, Any]]) -> None:
+        stats = {query["Id"]: query["MetricStat"] for query in queries if "MetricStat" in query}
+        self.metrics = {
+            name: (metric_key(stat["Metric"]), str(stat["Stat"]), int(stat["Period"])) for name, stat in stats.items()
+        }
+        for _, statistic, _ in self.metrics.values():
+            check(statistic)
+        read_ = {query["Id"]: read(query["Expression"]) for query in queries if "MetricStat" not in query}
+        for expression in read_.values():
+            unknown = sorted(expression.ids - self.metrics.keys() - read_.keys())
+            if unknown:
+                raise UnsupportedExpression(f"{expression.text}: unknown id {unknown[0]!r}")
+        self.expressions = _after_what_they_use(read_)
+        self._ids = tuple(self.metrics)
+
+    def answer(
+        self, store: MetricStore, grid: Sequence[int], now: int, *, fill_empty: bool = True
+    ) -> dict[str, Series]:
+        """Return the points that can be read now, by the id of the query."""
         answers: dict[str, Series] = {}
-        for query in queries:
-            if "MetricStat" in query:
-                stat = query["MetricStat"]
-                answers[query["Id"]] = self.series(
-                    metric_key(stat["Metric"]), stat["Stat"], int(stat["Period"]), grid, now
-                )
-        pending = [query for query in queries if "MetricStat" not in query]
-        for query in _after_what_they_use(pending):
-            answers[query["Id"]] = evaluate(query["Expression"], Context(answers, grid, fill_empty))
+        period = 60
+        for name, (key, statistic, period) in self.metrics.items():
+            answers[name] = store.series(key, statistic, period, grid, now)
+        context = Context(answers, grid, fill_empty, self._ids, period)
+        for name, expression in self.expressions.items():
+            answers[name] = expression.evaluate(context)
         return answers
 
 
-def _after_what_they_use(expressions: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def _after_what_they_use(expressions: Mapping[str, Expression]) -> dict[str, Expression]:
     """Return the expressions, each one after those that it names, in whatever order they were given."""
-    left, sorted_ = list(expressions), list[Mapping[str, Any]]()
+    left, sorted_ = dict(expressions), dict[str, Expression]()
     while left:
-        waiting = {each["Id"] for each in left}
-        ready = [each for each in left if waiting.isdisjoint(_WORD.findall(each["Expression"]))]
+        ready = {name: expression for name, expression in left.items() if left.keys().isdisjoint(expression.ids)}
         if not ready:
-            raise ValueError(f"expressions in a circle: {sorted(waiting)}")
-        sorted_ += ready
-        left = [each for each in left if each not in ready]
+            raise UnsupportedExpression(f"expressions in a circle: {', '.join(sorted(left))}")
+        sorted_.update(ready)
+        left = {name: expression for name, expression in left.items() if name not in ready}
     return sorted_
 
 

@@ -2,48 +2,210 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Protocol
 
+from constructs_lib.errors import ArgumentError
 from constructs_lib.rehearsal.cloud.group import Group
+from constructs_lib.rehearsal.cloud.target_tracking import KIND as TARGET_TRACKING
+from constructs_lib.rehearsal.cloud.target_tracking import may_scale_in, target_of, tracked_capacity
 from constructs_lib.rehearsal.template import Template
+from constructs_lib.validation import complaint
 
-_DEFAULT_WARM_UP = 300
+_MINUTE = 60
+_NEVER = (-_MINUTE, None)
+_STEP, _SIMPLE, _PREDICTIVE = "StepScaling", "SimpleScaling", "PredictiveScaling"
+_EXACT, _PERCENT = "ExactCapacity", "PercentChangeInCapacity"
+
+
+@dataclass
+class _Minute:
+    """What policies have asked for within one minute: desired before it, the most wanted, and desired since."""
+
+    at: int
+    before: int
+    wanted: int | None
+    settled: int
 
 
 class PolicyRunner:
-    """Executes step policies (SR-4, SR-5); warming instances block a scale-in by policy."""
+    """Executes the policies of the group (SR-4, SR-5); warming instances block a scale-in by policy.
+
+    Of several that act within a minute the one with the largest capacity wins, on scale-in too. Target tracking scales
+    in only if all such policies that may are ready to.
+
+    Raises:
+        ArgumentError: a policy is of a kind that is not simulated and could change the group.
+    """
 
     def __init__(self, template: Template, group: Group) -> None:
-        self._policies = template.resources("AWS::AutoScaling::ScalingPolicy")
         self._group = group
-        _, properties = template.only("AWS::AutoScaling::AutoScalingGroup")
-        self._group_warm_up = properties.get("DefaultInstanceWarmup", _DEFAULT_WARM_UP)
+        _, properties = template.group()
+        fallback = properties.get("DefaultInstanceWarmup")
+        warm_up = group.cooldown if fallback is None or int(fallback) < 0 else int(fallback)
+        self._policies: dict[str, _Policy] = {}
+        self._lowered: dict[str, tuple[int, int | None]] = {}
+        """When each policy of target tracking that may scale in has last asked for that, and for which size."""
+        for name, each in template.policies().items():
+            kind = each.get("PolicyType", _SIMPLE)
+            if kind == TARGET_TRACKING:
+                for side in ("High", "Low"):
+                    self._policies[target_of(name, side)] = _TargetTracking(each, group, warm_up, side == "High")
+                if may_scale_in(each):
+                    self._lowered[target_of(name, "Low")] = _NEVER
+            elif kind == _STEP:
+                self._policies[name] = _Step(each, group, warm_up)
+            elif kind == _SIMPLE:
+                self._policies[name] = _Simple(each, group)
+            elif not _only_forecasts(each):
+                rule, cure = "be of a type that is simulated", "rehearse it with Mode ForecastOnly"
+                raise ArgumentError(complaint(name, "PolicyType", rule, kind, cure))
+        self._minute = _Minute(-1, group.desired, None, group.desired)
 
     def knows(self, target: str) -> bool:
         """Return whether an alarm's target is a scaling policy."""
         return target in self._policies
 
     def run(self, target: str, now: int, threshold: float, points: Sequence[float | None]) -> None:
-        """Apply the step that the newest point falls into; no matching step, no change and no error (SR-5).
+        """Let a policy act on the newest point; where none of its steps matches nothing changes, without an error.
 
         Silence that the alarm counts as breaching has no value: the breach itself is taken, as the first step.
         """
-        policy = self._policies[target]
-        steps = policy["StepAdjustments"]
+        if "AlarmNotification" in self._group.suspended:
+            return
         value = next((point for point in reversed(points) if point is not None), None)
-        step = steps[0] if value is None else _step(steps, value - threshold)
+        offset = None if value is None else value - threshold
+        if self._minute.at != now or self._minute.settled != self._group.desired:
+            self._minute = _Minute(now, self._group.desired, None, self._group.desired)
+        minute = self._minute
+        size = self._policies[target].wants(now, minute.before, offset, value)
+        if target in self._lowered:
+            self._lowered[target] = (now, size)
+            size = self._agreed(now)
+        if size is not None:
+            size = min(max(size, self._group.minimum), self._group.maximum)
+            minute.wanted = size if minute.wanted is None else max(minute.wanted, size)
+            minute.settled = minute.wanted
+            if minute.wanted != self._group.desired:
+                self._group.set_desired(minute.wanted)
+
+    def _agreed(self, now: int) -> int | None:
+        """Return the size to which all of target tracking would scale in, None while one of them would not."""
+        sizes = [size for at, size in self._lowered.values() if size is not None and now - at <= _MINUTE]
+        return max(sizes) if len(sizes) == len(self._lowered) else None
+
+
+class _Policy(Protocol):
+    """One policy."""
+
+    def wants(self, now: int, desired: int, offset: float | None, value: float | None) -> int | None:
+        """Return the capacity it wants at this distance from the threshold, None if it has nothing to say.
+
+        ``desired`` is what was desired before any policy acted in this minute.
+        """
+
+
+class _Warming:
+    """What a policy needs that knows which instances have warmed up."""
+
+    def __init__(self, policy: Mapping[str, Any], group: Group, group_warm_up: int) -> None:
+        self._group = group
+        own = policy.get("EstimatedInstanceWarmup")
+        self._warm_up = group_warm_up if own is None else int(own)
+
+    def _warm(self, now: int) -> int:
+        in_service = self._group.in_service
+        return sum(now - (each.in_service_since or 0) >= self._warm_up for each in in_service)
+
+    def _lowered(self, now: int, desired: int, size: int) -> int | None:
+        """Return a smaller size if all have warmed up; None, since a scale-in waits for that, if not."""
+        return min(desired, size) if size >= desired or len(self._group.alive) == self._warm(now) else None
+
+
+class _Step(_Warming):
+    """Step scaling: the change is to the capacity that has warmed up.
+
+    On scale-in, what is terminating still counts, so that the same step does not remove twice.
+    """
+
+    def __init__(self, policy: Mapping[str, Any], group: Group, group_warm_up: int) -> None:
+        super().__init__(policy, group, group_warm_up)
+        self._steps: Sequence[Mapping[str, Any]] = policy["StepAdjustments"]
+        self._kind = policy["AdjustmentType"]
+        self._least = int(policy.get("MinAdjustmentMagnitude", 0))
+
+    def wants(self, now: int, desired: int, offset: float | None, value: float | None) -> int | None:
+        step = self._steps[0] if offset is None else _step(self._steps, offset)
         if step is None:
-            return
-        warm_up = int(policy.get("EstimatedInstanceWarmup", self._group_warm_up))
-        ready = [i for i in self._group.in_service if now - (i.in_service_since or 0) >= warm_up]
+            return None
         change = int(step["ScalingAdjustment"])
-        exact = policy["AdjustmentType"] == "ExactCapacity"
-        size = change if exact else len(ready) + change
-        warming = len(self._group.alive) > len(ready)
-        if size < self._group.desired and (warming or (change > 0 and not exact)):
-            return
-        self._group.set_desired(min(max(size, self._group.minimum), self._group.maximum))
+        if self._kind == _EXACT:
+            return change if change > desired else self._lowered(now, desired, change)
+        current = self._warm(now)
+        if change > 0:
+            return max(desired, current + adjustment(self._kind, change, current, self._least))
+        current += len(self._group.members) - len(self._group.alive)
+        return self._lowered(now, desired, current + adjustment(self._kind, change, current, self._least))
+
+
+class _TargetTracking(_Warming):
+    """One side of a target-tracking policy: more when above the target, less when well below it."""
+
+    def __init__(self, policy: Mapping[str, Any], group: Group, group_warm_up: int, grows: bool) -> None:
+        super().__init__(policy, group, group_warm_up)
+        self._target = float(policy["TargetTrackingConfiguration"]["TargetValue"])
+        self._grows = grows
+
+    def wants(self, now: int, desired: int, offset: float | None, value: float | None) -> int | None:
+        if value is None:
+            return None
+        size = tracked_capacity(self._warm(now), value, self._target)
+        return max(desired, size) if self._grows else self._lowered(now, desired, size)
+
+
+class _Simple:
+    """Simple scaling: one change, then nothing until what it began is over and has cooled down."""
+
+    def __init__(self, policy: Mapping[str, Any], group: Group) -> None:
+        self._group = group
+        self._change = int(policy["ScalingAdjustment"])
+        self._kind = policy["AdjustmentType"]
+        self._least = int(policy.get("MinAdjustmentMagnitude", policy.get("MinAdjustmentStep", 0)))
+        self._cooldown = int(policy.get("Cooldown", group.cooldown))
+        self._acted: int | None = None
+
+    def wants(self, now: int, desired: int, offset: float | None, value: float | None) -> int | None:
+        group = self._group
+        if self._acted is not None:
+            busy = len(group.in_service) != desired or len(group.members) != len(group.in_service)
+            if busy or now - max(self._acted, group.last_activity) < self._cooldown:
+                return None
+        if self._kind == _EXACT:
+            size = self._change
+        else:
+            size = desired + adjustment(self._kind, self._change, desired, self._least)
+        if min(max(size, group.minimum), group.maximum) != desired:
+            self._acted = now
+        return size
+
+
+def adjustment(kind: str, change: int, capacity: int, least: int) -> int:
+    """Return by how many instances a policy changes the capacity.
+
+    A percentage rounds towards zero, but what is less than one instance is one; ``least`` is its smallest change.
+    """
+    if kind != _PERCENT:
+        return change
+    exact = capacity * change / 100
+    if exact == 0:
+        amount = 0
+    elif abs(exact) < 1:
+        amount = 1 if exact > 0 else -1
+    else:
+        amount = math.trunc(exact)
+    return amount if abs(amount) >= least else int(math.copysign(least, change))
 
 
 def _step(steps: Sequence[Mapping[str, Any]], offset: float) -> Mapping[str, Any] | None:
@@ -53,3 +215,9 @@ def _step(steps: Sequence[Mapping[str, Any]], offset: float) -> Mapping[str, Any
         if (lower <= offset < upper) if offset >= 0 else (lower < offset <= upper):
             return step
     return None
+
+
+def _only_forecasts(policy: Mapping[str, Any]) -> bool:
+    """Return whether it is predictive scaling that changes nothing, as it does unless told otherwise."""
+    mode = policy.get("PredictiveScalingConfiguration", {}).get("Mode", "ForecastOnly")
+    return policy.get("PolicyType") == _PREDICTIVE and mode == "ForecastOnly"

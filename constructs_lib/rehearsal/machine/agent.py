@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from constructs_lib.rehearsal.cloud.metrics import Key, MetricStore
+from constructs_lib.errors import ArgumentError
+from constructs_lib.node.names import IDLE_SECONDS
+from constructs_lib.rehearsal.cloud.metrics import Key
 from constructs_lib.rehearsal.machine.load import Load
-from constructs_lib.rehearsal.machine.node_program import Sent
+from constructs_lib.rehearsal.machine.node_program import METRIC_TYPES, Said, Speech
+from constructs_lib.validation import complaint
 
 _PLUGINS = {"nvidia_gpu": "nvidia_smi", "cpu": "cpu", "mem": "mem", "disk": "disk", "swap": "swap"}
 _SILENT = ("nvidia_smi", "efa", "ethtool", "procstat")
@@ -20,20 +22,55 @@ _SUBSTITUTIONS = {
     "InstanceType": "${aws:InstanceType}",
     "ImageId": "${aws:ImageId}",
 }
-_METRIC_TYPES = {"g": "gauge", "c": "counter"}
 _DEFAULT_SECONDS = 60
+_IDLENESS = Said(IDLE_SECONDS, METRIC_TYPES["g"], (), 0.0)
 _STATSD_PORT = ":8125"
 
 Tags = tuple[tuple[str, str], ...]
 
 
+class Figure(NamedTuple):
+    """One figure that an agent publishes, without what tells one instance from another.
+
+    ``tags`` are the dimensions of its own series beside the appended ones; unless ``kept`` it has only its roll-ups.
+    """
+
+    name: str
+    tags: Tags
+    kept: bool
+
+
+class Held(NamedTuple):
+    """What a figure is from a moment on: its value, after how many seconds it comes again, its growth a second.
+
+    The value of one that grows is the one that it would have had at second 0.
+    """
+
+    value: float
+    every: int
+    slope: float = 0.0
+
+
+class Difference(NamedTuple):
+    """What ends, and what is held in place of something else or nothing."""
+
+    gone: Sequence[Figure]
+    changed: Sequence[tuple[Figure, Held]]
+
+
+NOTHING: Mapping[Figure, Held] = {}
+
+
 class Agent:
     """One agent configuration; publishes raw series and the configured roll-ups, nothing else.
 
-    Time within a minute is kept only as far as it decides what is published: all samples of a minute carry its start.
+    ``watched`` are the metrics that somebody reads, ``dimensions`` those that somebody names: what it holds of others
+    is left out. None is all of them.
     """
 
-    def __init__(self, text: str) -> None:
+    def __init__(
+        self, text: str, *, watched: frozenset[str] | None = None, dimensions: frozenset[str] | None = None
+    ) -> None:
         document = json.loads(text)
         metrics = document["metrics"]
         self.namespace: str = metrics.get("namespace", "CWAgent")
@@ -49,90 +86,101 @@ class Agent:
         }
         unknown = self._sections.keys() - {*_PLUGINS, *_SILENT, "statsd"}
         if unknown:
-            raise ValueError(f"sections that are not simulated: {sorted(unknown)}")
-        self._keys: dict[tuple[str, ...], list[Key]] = {}
+            rule = "have sections that are simulated"
+            cure = "rehearse the template without them"
+            raise ArgumentError(complaint("rehearsal", "agent configuration", rule, sorted(unknown), cure))
+        self._watched = watched
+        self._dimensions = dimensions
+        self._listens: dict[tuple[str, int], bool] = {}
+        self._figures: dict[Load, dict[Figure, Held]] = {}
+        self._published: dict[tuple[Load, tuple[Said, ...] | None, int], dict[Figure, Held]] = {}
+        self._differences: dict[tuple[int, int], Difference] = {}
+        """By the identities of two of the above, which stay."""
 
-    def publish(
-        self, store: MetricStore, now: int, identity: Mapping[str, str], load: Load, lines: Iterable[Sent] = ()
-    ) -> None:
-        """Publish one minute of one instance.
+    def figures(self, load: Load) -> Mapping[Figure, Held]:
+        """Return what the agent itself measures under a load, for as long as it lasts.
 
-        ``identity`` holds its values for the appended dimensions, ``lines`` is what programs on it send by StatsD.
+        It looks at multiples of its interval: what begins and ends between two of them is not seen.
         """
-        if not load.agent:
-            return
+        found = self._figures.get(load)
+        if found is None:
+            found = self._figures[load] = dict(self._measured_under(load)) if load.agent else {}
+        return found
+
+    def _measured_under(self, load: Load) -> Iterator[tuple[Figure, Held]]:
         for section, measurements in self._measurements.items():
-            readings = 60 // self._sections[section].get("metrics_collection_interval", self._interval)
+            interval = self._sections[section].get("metrics_collection_interval", self._interval)
+            dropped = self._sections[section].get("drop_original_metrics", ())
             for tags, values in _samples(section, load):
                 for measured, measurement in measurements:
-                    if measured in values:
-                        keys = self._measured_series(section, measurement, tags, identity)
-                        _add(store, keys, now, [values[measured]] * readings)
-        if "statsd" in self._sections:
-            self._publish_lines(store, now, identity, lines)
+                    name = _published(_PLUGINS[section], measurement)
+                    if measured in values and self._watches(name):
+                        figure = Figure(name, tuple(tags.items()), measurement not in dropped)
+                        yield figure, Held(values[measured], interval)
 
-    def _publish_lines(self, store: MetricStore, now: int, identity: Mapping[str, str], lines: Iterable[Sent]) -> None:
-        """Publish what came in each interval of aggregation; a gauge that was not sent in it is not there."""
-        section = self._sections["statsd"]
+    @property
+    def hears_every(self) -> int:
+        """Return how many seconds of what programs say become one sample."""
         # 0 is the agent's way of saying "each second".
-        interval = section.get("metrics_aggregation_interval", _DEFAULT_SECONDS) or 1
-        for (_, name, metric_type, tags), value in _aggregated(lines, interval).items():
-            remembered = (name, metric_type, *(value for _, value in tags), *identity.values())
-            if remembered not in self._keys:
-                raw = {"metric_type": metric_type, **dict(tags)}
-                kept = name not in section.get("drop_original_metrics", ())
-                self._keys[remembered] = self._series(name, raw, identity, kept=kept)
-            _add(store, self._keys[remembered], now, [value])
+        return int(self._sections["statsd"].get("metrics_aggregation_interval", _DEFAULT_SECONDS)) or 1
+
+    def published(self, load: Load, speech: Speech | None, every: int) -> Mapping[Figure, Held]:
+        """Return all that is published under a load, with what a program says each ``every`` seconds, if one is heard.
+
+        What grows is left out: see :meth:`growing`. The same is the same object.
+        """
+        said = None if speech is None or not load.agent else speech.said
+        found = self._published.get((load, said, every))
+        if found is None:
+            heard = {self.figure_of(each): Held(each.value, every) for each in said or () if self._watches(each.name)}
+            found = self._published[load, said, every] = {**self.figures(load), **heard}
+        return found
+
+    def growing(self, load: Load, speech: Speech | None, every: int) -> tuple[Figure, Held] | None:
+        """Return the idle seconds that a program says, None if it says none or nobody hears or watches them."""
+        if speech is None or speech.idle_since is None or not load.agent or not self._watches(IDLE_SECONDS):
+            return None
+        return self.figure_of(_IDLENESS), Held(-speech.idle_since, every, 1.0)
+
+    def difference(self, before: Mapping[Figure, Held], after: Mapping[Figure, Held]) -> Difference:
+        """Return what is not published any more, and what is new or other, of two answers of :meth:`published`."""
+        case = (id(before), id(after))
+        found = self._differences.get(case)
+        if found is None:
+            gone = [figure for figure in before if figure not in after]
+            changed = [(figure, held) for figure, held in after.items() if before.get(figure) != held]
+            found = self._differences[case] = Difference(gone, changed)
+        return found
+
+    def figure_of(self, said: Said) -> Figure:
+        """Return the figure that something becomes which a program says."""
+        kept = said.name not in self._sections["statsd"].get("drop_original_metrics", ())
+        return Figure(said.name, (("metric_type", said.metric_type), *said.tags), kept)
+
+    def _watches(self, name: str) -> bool:
+        return self._watched is None or name in self._watched
+
+    def series_of(self, figure: Figure, identity: Mapping[str, str]) -> list[Key]:
+        """Return the series that a figure of an instance goes to: its own, unless dropped, and each roll-up.
+
+        ``identity`` holds the instance's values for the appended dimensions.
+        """
+        raw = {**{key: identity[key] for key in self._appended}, **dict(figure.tags)}
+        sets = [raw] if figure.kept else []
+        rolled = [{key: raw[key] for key in names} for names in self._rollups if set(names) <= set(raw)]
+        sets += [dimensions for dimensions in rolled if dimensions != raw]
+        if self._dimensions is not None:
+            sets = [each for each in sets if self._dimensions.issuperset(each)]
+        return [(self.namespace, figure.name, frozenset(each.items())) for each in sets]
 
     def listens_at(self, host: str, port: int) -> bool:
         """Return whether lines that are sent to this address of the instance reach the agent."""
-        if "statsd" not in self._sections:
-            return False
-        return self._sections["statsd"].get("service_address", _STATSD_PORT) in (f"{host}:{port}", f":{port}")
-
-    def _measured_series(
-        self, section: str, measurement: Any, tags: Mapping[str, str], identity: Mapping[str, str]
-    ) -> list[Key]:
-        remembered = (section, str(measurement), *tags.values(), *identity.values())
-        if remembered not in self._keys:
-            name = _published(_PLUGINS[section], measurement)
-            kept = measurement not in self._sections[section].get("drop_original_metrics", ())
-            self._keys[remembered] = self._series(name, tags, identity, kept=kept)
-        return self._keys[remembered]
-
-    def _series(self, name: str, tags: Mapping[str, str], identity: Mapping[str, str], *, kept: bool) -> list[Key]:
-        """Return the series that a figure goes to: its own, unless dropped, and each roll-up."""
-        raw = {**{key: identity[key] for key in self._appended}, **tags}
-        sets = [raw] if kept else []
-        rolled = [{key: raw[key] for key in names} for names in self._rollups if set(names) <= set(raw)]
-        sets += [dimensions for dimensions in rolled if dimensions != raw]
-        return [(self.namespace, name, frozenset(each.items())) for each in sets]
-
-
-def _add(store: MetricStore, keys: Iterable[Key], now: int, values: Iterable[float]) -> None:
-    for key in keys:
-        for value in values:
-            store.add(key, now, value)
-
-
-def _aggregated(lines: Iterable[Sent], interval: int) -> dict[tuple[int, str, str, Tags], float]:
-    """Return the value of each bucket in each interval: the last of a gauge, the sum of a counter."""
-    buckets: dict[tuple[int, str, str, Tags], float] = {}
-    for second, line in lines:
-        name, metric_type, tags, value = _parsed(line)
-        bucket = (second // interval, name, metric_type, tags)
-        before = buckets.get(bucket, 0.0) if metric_type == "counter" else 0.0
-        buckets[bucket] = before + value
-    return buckets
-
-
-@lru_cache(maxsize=4096)
-def _parsed(line: str) -> tuple[str, str, Tags, float]:
-    """Return name, type, tags and value of a line of StatsD with DogStatsD's tags."""
-    name, _, rest = line.partition(":")
-    value, short_type, *extensions = rest.split("|")
-    tags = (tag.partition(":") for each in extensions for tag in each.removeprefix("#").split(","))
-    return name, _METRIC_TYPES[short_type], tuple((key, said) for key, _, said in tags), float(value)
+        known = self._listens.get((host, port))
+        if known is None:
+            statsd = self._sections.get("statsd")
+            address = None if statsd is None else statsd.get("service_address", _STATSD_PORT)
+            known = self._listens[host, port] = address in (f"{host}:{port}", f":{port}")
+        return known
 
 
 def _measured(prefix: str, measurement: str | Mapping[str, str]) -> str:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from constructs_lib.errors import ArgumentError
 from constructs_lib.node.drain.decision import Complete, Publish, Sight, State, Work, completed, decide
 from constructs_lib.node.drain.notices import Notices
 from constructs_lib.node.settings import Settings
 from constructs_lib.rehearsal.machine.load import Load
+from constructs_lib.validation import complaint
 
 _ROUND_SECONDS = 5
 
@@ -17,7 +19,9 @@ class DrainService:
 
     def __init__(self, settings: Settings) -> None:
         if settings.drain is None or settings.drain.command or settings.drain.checkpoint_command:
-            raise ValueError("only a drain without commands is simulated")
+            rule = "be a drain without commands, which alone is simulated"
+            cure = "rehearse the template without them"
+            raise ArgumentError(complaint("rehearsal", "drain", rule, settings.drain, cure))
         self._asked = settings.drain
         self._threshold = settings.use_threshold
         self._state = State(served=True)

@@ -1,14 +1,14 @@
-"""What one instance is doing in one minute, and what its tools say about it."""
+"""What one instance is doing at a time, and what its tools say about it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Load:
-    """What one instance is doing in one minute.
+    """What one instance is doing at a time; equal ones have one hash, so that what follows from one is worked out once.
 
     ``accelerators`` holds the use of each: percent, or transfers since the reading before for kinds that only count
     them. None in it is one that does not answer; None in place of it is a tool that gives nothing, because it hangs,
@@ -31,7 +31,10 @@ class Load:
     node_program: bool = True
     agent: bool = True
     drain_service: bool = True
-    other: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.accelerators is not None and not isinstance(self.accelerators, tuple):
+            object.__setattr__(self, "accelerators", tuple(self.accelerators))
 
     @property
     def occupied(self) -> bool:

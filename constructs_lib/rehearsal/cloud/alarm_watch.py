@@ -1,0 +1,157 @@
+"""Evaluates a template's alarms each minute, and says which of their actions are to run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from constructs_lib.rehearsal.cloud.alarms import Alarm, State
+from constructs_lib.rehearsal.cloud.composite import CompositeAlarm, composite_alarms
+from constructs_lib.rehearsal.cloud.metrics import Key, MetricStore
+from constructs_lib.rehearsal.cloud.slots import Slots
+from constructs_lib.rehearsal.template import Template
+
+_CYCLE = 300
+"""What is published again and again, unless it changes, comes at least once in so many seconds."""
+
+
+class Action(NamedTuple):
+    """An action of an alarm in its present state, and what it saw; a composite alarm has seen nothing."""
+
+    alarm: str
+    target: str
+    has_changed: bool
+    threshold: float
+    points: list[float | None]
+
+
+@dataclass
+class _Memory:
+    """What is remembered of one alarm, so that nothing is worked out twice.
+
+    ``points`` are what it saw when it was last evaluated in each minute of a cycle.
+    """
+
+    alarm: Alarm
+    slots: Slots | None
+    points: dict[int, list[float | None]] = field(default_factory=dict)
+    _judged: tuple[list[float | None], State, State] | None = None
+    """From which points, and from which state, it last went to which state."""
+
+    def next_state(self, points: list[float | None], before: State) -> State:
+        if self._judged is not None and self._judged[0] == points and self._judged[1] == before:
+            return self._judged[2]
+        state = self.alarm.evaluate(points, before)
+        self._judged = points, before, state
+        return state
+
+
+class AlarmWatch:
+    """The alarms of one template at a time; their states outlive an update of the stack.
+
+    ``doubts`` name the open questions of AWS's behaviour that would have given an alarm that acts on the fleet another
+    state. They are asked at each change, and every five minutes.
+    """
+
+    def __init__(self, store: MetricStore, *, extra: int, fill_empty: bool) -> None:
+        self.alarms: dict[str, Alarm] = {}
+        self.composites: list[CompositeAlarm] = []
+        self.states: dict[str, State] = {}
+        self.history: list[tuple[int, str, State]] = []
+        self.doubts: set[str] = set()
+        self._store = store
+        self._extra = extra
+        self._fill_empty = fill_empty
+        self._memories: dict[str, _Memory] = {}
+        self._new_at: dict[str, int] = {}
+        """When an alarm last changed, or may have seen something new."""
+        self._unseen: dict[str, list[Key]] = {}
+        """The series that nobody has published yet, of each alarm that has been evaluated."""
+        self._acts: Callable[[str], bool] = _nothing_acts
+
+    def read(self, template: Template, acts: Callable[[str], bool]) -> None:
+        """Take the alarms of a template; ``acts`` says of an action's target whether it can change the fleet."""
+        self.alarms = template.alarms()
+        named = {name: each.get("AlarmName") for name, each in template.resources("AWS::CloudWatch::Alarm").items()}
+        self.composites = composite_alarms(
+            template.composite_alarms(), {name: named.get(name) for name in self.alarms}, template.policies()
+        )
+        names = [*self.alarms, *(each.name for each in self.composites)]
+        self.states = {name: self.states.get(name, "INSUFFICIENT_DATA") for name in names}
+        for each in self.composites:
+            each.state = self.states[each.name]
+        self._memories.clear()
+        self._unseen.clear()
+        self._acts = acts
+
+    @property
+    def notes(self) -> list[str]:
+        """Return what alarms that act on the fleet ask for, and nothing has published."""
+        return [
+            f"{name} saw no data of {namespace} {metric} ({_written(dimensions)}): nothing published it"
+            for name, unseen in self._unseen.items()
+            if self._can_act(self.alarms[name])
+            for namespace, metric, dimensions in unseen
+        ]
+
+    def tick(self, now: int) -> Iterator[Action]:
+        """Evaluate each alarm in turn; a scaling policy's action comes again each minute, others at a change."""
+        for name, alarm in list(self.alarms.items()):
+            yield from self._evaluate(name, alarm, now)
+        for composite in self.composites:
+            changed, targets = composite.tick(now, self.states)
+            self._note(composite.name, composite.state, now, changed)
+            yield from (Action(composite.name, target, True, 0.0, []) for target in targets)
+
+    def is_settled(self, now: int) -> bool:
+        """Return whether no alarm can change, as long as nothing is published that differs."""
+        if any(composite.is_waiting for composite in self.composites):
+            return False
+        names = [*self.alarms, *(each.name for each in self.composites)]
+        return all(now - self._new_at.get(name, now) >= _CYCLE for name in names)
+
+    def _evaluate(self, name: str, alarm: Alarm, now: int) -> Iterator[Action]:
+        memory = self._memories.get(name)
+        if memory is None or memory.alarm is not alarm:
+            memory = self._memories[name] = _Memory(alarm, slots=alarm.slots())
+        phase = now % _CYCLE
+        points = memory.points.get(phase)
+        before = self.states[name]
+        new = points is None or not alarm.is_steady(self._store, now, cycle=_CYCLE)
+        if points is None or new:
+            points = memory.points[phase] = alarm.points(
+                self._store, now, extra=self._extra, fill_empty=self._fill_empty, slots=memory.slots
+            )
+            self._new_at[name] = now
+            wanted = self._unseen.get(name)
+            if wanted is None or wanted:
+                self._unseen[name] = [key for key in wanted or alarm.metrics if not self._store.knows(key)]
+        state = memory.next_state(points, before)
+        if new and (phase == 0 or state != before) and self._can_act(alarm):
+            asked = alarm.judge(
+                self._store, now, before, extra=self._extra, fill_empty=self._fill_empty, slots=memory.slots
+            )
+            self.doubts.update(asked.doubts)
+        self._note(name, state, now, state != before)
+        for target in alarm.actions[state]:
+            yield Action(name, target, state != before, alarm.threshold, points)
+
+    def _can_act(self, alarm: Alarm) -> bool:
+        return any(self._acts(target) for targets in alarm.actions.values() for target in targets)
+
+    def _note(self, name: str, state: State, now: int, changed: bool) -> None:
+        self.states[name] = state
+        if changed:
+            self._new_at[name] = now
+            self.history.append((now, name, state))
+        else:
+            self._new_at.setdefault(name, now)
+
+
+def _written(dimensions: Iterable[tuple[str, str]]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in sorted(dimensions)) or "without dimensions"
+
+
+def _nothing_acts(_target: str) -> bool:
+    return False

@@ -1,0 +1,217 @@
+"""The template's Lambda functions: who invokes them and when, what AWS counts of it, and what it tries again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from constructs_lib.rehearsal.cloud.clients import EPOCH, Account
+from constructs_lib.rehearsal.cloud.lambdas import (
+    Outcome,
+    Runtime,
+    alarm_event,
+    is_simulated,
+    schedule_event,
+    termination_event,
+)
+from constructs_lib.rehearsal.cloud.metrics import Key, MetricStore
+from constructs_lib.rehearsal.cloud.steady import Steady
+from constructs_lib.rehearsal.template import EventRule, Function, Schedule, Template
+
+_MINUTE = 60
+_RETRIES = 2
+_OLDEST_EVENT = 6 * 3_600
+"""Lambda tries an event that failed twice more, unless it is older ("Error handling for asynchronous invocation")."""
+
+Proof = Callable[[Runtime, int], "Mapping[Key, float] | None"]
+"""What a scheduled run would publish if it provably changed nothing, else None: then it has to run."""
+
+
+@dataclass(frozen=True)
+class _Delivery:
+    """One event on its way to a function; ``schedule`` is the rule that sends it again and again."""
+
+    due: int
+    function: str
+    event: Mapping[str, Any]
+    sent: int
+    attempt: int = 1
+    schedule: str | None = None
+
+
+class Functions:
+    """The functions of one template at a time; what is on its way outlives an update of the stack."""
+
+    def __init__(
+        self,
+        template: Template,
+        account: Account,
+        store: MetricStore,
+        minute_passes: Callable[[], object],
+        *,
+        deliveries: int = 1,
+        changes_nothing: Proof | None = None,
+    ) -> None:
+        self.outcomes: list[Outcome] = []
+        self.notes: list[str] = []
+        self._account = account
+        self._store = store
+        self._minute_passes = minute_passes
+        self._deliveries_each = deliveries
+        self._changes_nothing = changes_nothing
+        self._waiting: list[_Delivery] = []
+        self._steady: dict[tuple[str, str], Steady] = {}
+        self.read(template)
+
+    def read(self, template: Template) -> None:
+        """Take the functions and their rules from a template."""
+        self.all: dict[str, Function] = template.functions()
+        self.schedules: dict[str, Schedule] = template.schedules()
+        self.event_rules: dict[str, EventRule] = template.event_rules()
+        self._runtimes: dict[str, Runtime] = {}
+        self._limits: dict[str, tuple[int, int]] = {}
+        for each in template.resources("AWS::Lambda::EventInvokeConfig").values():
+            limits = (
+                int(each.get("MaximumRetryAttempts", _RETRIES)),
+                int(each.get("MaximumEventAgeInSeconds", _OLDEST_EVENT)),
+            )
+            self._limits[each["FunctionName"].removesuffix(".Arn")] = limits
+
+    # What sends events
+
+    def alarm_acts(self, alarm: str, target: str, now: int, due: int) -> bool:
+        """Send an alarm's action to a function; return whether the target is one."""
+        function = self.all.get(target.removesuffix(".Arn"))
+        if function is None:
+            return False
+        if {alarm, "*"} & function.invokers:
+            self._send(_Delivery(due, function.id, alarm_event(alarm, now), now))
+        return True
+
+    def fire_schedules(self, now: int) -> None:
+        """Send the events of the schedules that are due."""
+        for schedule in self.schedules.values():
+            if schedule.is_due(now):
+                for name in schedule.functions:
+                    if {schedule.id, "*"} & self.all[name].invokers:
+                        self._fire(schedule, name, now)
+        for rule, name in [each for each in self._steady if each[0] not in self.schedules]:
+            self._steady.pop((rule, name)).end(now)
+
+    def instance_waits(self, group: str, instance_id: str, now: int) -> None:
+        """Send the event of an instance that has begun to wait for a termination hook."""
+        event = termination_event(group, instance_id, now)
+        for rule in self.event_rules.values():
+            if rule.matches(event):
+                for name in rule.functions:
+                    if {rule.id, "*"} & self.all[name].invokers:
+                        self._send(_Delivery(now, name, event, now))
+
+    def _send(self, delivery: _Delivery) -> None:
+        self._waiting += [delivery] * self._deliveries_each
+
+    def _fire(self, schedule: Schedule, name: str, now: int) -> None:
+        regular = None if schedule.seconds is None else schedule.id
+        if regular is not None and self._changes_nothing is not None and is_simulated(self.all[name]):
+            published = self._changes_nothing(self._runtime(name), now)
+            if published is not None:
+                self._steadily(schedule.id, name).tell(now, {**_counted(name, failed=False), **published})
+                return
+        self._send(_Delivery(now, name, schedule_event(schedule.id, now), now, schedule=regular))
+
+    def next_run(self, now: int) -> float:
+        """Return when the next scheduled run is due that has to take place, if all else stays as it is."""
+        due = [float("inf")]
+        for schedule in self.schedules.values():
+            for name in schedule.functions:
+                runs = is_simulated(self.all[name]) and bool({schedule.id, "*"} & self.all[name].invokers)
+                if runs and not self._finds_nothing(schedule, name, now):
+                    due.append(schedule.timing.next_after(now) or float("inf"))
+        return min(due)
+
+    def _finds_nothing(self, schedule: Schedule, name: str, now: int) -> bool:
+        proof = self._changes_nothing
+        return proof is not None and schedule.seconds is not None and proof(self._runtime(name), now) is not None
+
+    # What comes of them
+
+    @property
+    def is_waiting(self) -> bool:
+        """Return whether any event is on its way."""
+        return bool(self._waiting)
+
+    def deliver(self, now: int) -> bool:
+        """Run the functions whose events have arrived; return whether there were any."""
+        due = [delivery for delivery in self._waiting if delivery.due <= now]
+        if due:
+            self._waiting = [delivery for delivery in self._waiting if delivery.due > now]
+        told: set[str] = set()
+        for delivery in due:
+            regular = delivery.schedule if delivery.attempt == 1 and delivery.function not in told else None
+            told.add(delivery.function)
+            outcome = self.invoke(delivery.function, delivery.event, regular)
+            if outcome is not None and outcome.error is not None:
+                self._try_again(delivery)
+        return bool(due)
+
+    def invoke(self, name: str, event: Mapping[str, Any], schedule: str | None = None) -> Outcome | None:
+        """Run one function now, None if it is not one of ours; its embedded metrics and errors become metrics."""
+        if not is_simulated(self.all[name]):
+            note = f"the function {name} is not one of the library's and was not run"
+            if note not in self.notes:
+                self.notes.append(note)
+            return None
+        outcome = self._runtime(name).invoke(event)
+        self.outcomes.append(outcome)
+        counted = {**_counted(name, failed=outcome.error is not None)}
+        now = self._account.now
+        embedded = [each for line in outcome.embedded for each in _embedded(line)]
+        if schedule is not None and outcome.at == now and all(at == now for at, _, _ in embedded):
+            counted.update({key: value for _, key, value in embedded})
+            self._steadily(schedule, name).tell(now, counted)
+            return outcome
+        for key, value in counted.items():
+            self._store.add(key, now, value)
+        for at, key, value in embedded:
+            self._store.add(key, at, value)
+        if schedule is not None:
+            self._steadily(schedule, name).end(now)
+        return outcome
+
+    def _try_again(self, failed: _Delivery) -> None:
+        retries, oldest = self._limits.get(failed.function, (_RETRIES, _OLDEST_EVENT))
+        due = self._account.now + failed.attempt * _MINUTE
+        if failed.attempt <= retries and due - failed.sent <= oldest:
+            self._waiting.append(replace(failed, due=due, attempt=failed.attempt + 1))
+
+    def _runtime(self, name: str) -> Runtime:
+        known = self._runtimes.get(name)
+        if known is None or known.function is not self.all[name]:
+            self._runtimes[name] = Runtime(self.all[name], self._account, self._minute_passes)
+        return self._runtimes[name]
+
+    def _steadily(self, schedule: str, name: str) -> Steady:
+        every = self.schedules[schedule].seconds or _MINUTE
+        return self._steady.setdefault((schedule, name), Steady(self._store, every))
+
+
+def _counted(function: str, *, failed: bool) -> dict[Key, float]:
+    """Return what Lambda counts of one invocation."""
+    dimensions = frozenset({("FunctionName", function)})
+    return {("AWS/Lambda", "Invocations", dimensions): 1.0, ("AWS/Lambda", "Errors", dimensions): float(failed)}
+
+
+def _embedded(line: Mapping[str, Any]) -> list[tuple[int, Key, float]]:
+    """Return the metrics in a log line: minute, series and value."""
+    at = line["_aws"]["Timestamp"] // 1000 - EPOCH
+    return [
+        (
+            at - at % _MINUTE,
+            (directive["Namespace"], metric["Name"], frozenset((name, line[name]) for name in names)),
+            float(line[metric["Name"]]),
+        )
+        for directive in line["_aws"]["CloudWatchMetrics"]
+        for names in directive["Dimensions"]
+        for metric in directive["Metrics"]
+    ]

@@ -1,0 +1,247 @@
+"""Plays a trace through a fleet, and through everything that it is compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from constructs_lib.catalog.prices import HOME
+from constructs_lib.rehearsal.alternatives import ALTERNATIVES, Alternative
+from constructs_lib.rehearsal.clairvoyant import best_run, best_run_without_waiting
+from constructs_lib.rehearsal.cloud.purchasing import Purchasing
+from constructs_lib.rehearsal.cloud.replacing import SPARED_BY_REBALANCING
+from constructs_lib.rehearsal.cloud.scheduled_actions import RUNS_LATE
+from constructs_lib.rehearsal.cost import Prices, region_of
+from constructs_lib.rehearsal.energy import energy
+from constructs_lib.rehearsal.figures import Figures, figures_of
+from constructs_lib.rehearsal.record import Record
+from constructs_lib.rehearsal.report import Rehearsal, Way, ratio
+from constructs_lib.rehearsal.simulate import Scenario, simulate
+from constructs_lib.rehearsal.template import Template
+from constructs_lib.rehearsal.template_start import start_of_template
+from constructs_lib.rehearsal.trace import Trace
+from constructs_lib.rehearsal.tunable import Tunable, adaptive_copy
+from constructs_lib.rehearsal.tune import MOST_RUNS, Tuning, tune
+from constructs_lib.rehearsal.world import Conditions
+
+_ADAPTIVE = "this fleet, adaptive"
+_ADAPTS = "is this fleet with IdlePolicy.adaptive(), which keeps as many as were in use at once lately"
+_SAME_STARTS = "knows the future: each job starts when it did in the fleet, for the least that can be paid"
+_NOBODY_WAITS = "likewise, but each job starts on arrival, unless the fleet at its largest is at work already"
+
+# How a doubt about AWS is worded, and the other readings of it.
+_OTHER_READINGS = {
+    "periods more than": tuple(Conditions(extra_periods=extra) for extra in (0, 1, 5)),
+    "whether FILL fills": (Conditions(fill_empty=False),),
+    SPARED_BY_REBALANCING: (Conditions(rebalancing_spares_protected=False),),
+    RUNS_LATE: (Conditions(scheduled_action_seconds=120),),
+}
+
+Said = Callable[[str, float], object]
+"""Is told what is done, and how much of all of it is, from 0 to 1."""
+
+
+def rehearse(
+    template: Mapping[str, Any],
+    trace: Trace,
+    *,
+    fleet: str | None = None,
+    scenario: Scenario | None = None,
+    seed: int = 0,
+    compare: bool = False,
+    tuned: bool = False,
+    goal_s: float | None = None,
+    prices: Prices | None = None,
+    said: Said | None = None,
+) -> Rehearsal:
+    """Say what a fleet would do with a trace, what that would cost, and what of it would be waste.
+
+    Args:
+        template: synthesized, as plain data.
+        trace: of work.
+        fleet: logical id of the Auto Scaling group, or its beginning. Default: the only one.
+        scenario: what the cloud does. Default: starts take what is published of those of the template's image; nothing
+            is taken back, nothing fails.
+        seed: of all that is drawn. Default: 0.
+        compare: whether the usual alternatives are played too, which takes as long again for each. Default: no.
+        tuned: whether other settings of the fleet are tried, in at most :data:`MOST_RUNS` runs. Default: no.
+        goal_s: the wait that is hoped for, in seconds. Default: none.
+        prices: where hours are bought. Default: list prices of the Region that the template is for, else of us-east-1.
+        said: is told how far it is. Default: nobody is.
+
+    Raises:
+        FleetError: the template has no such fleet, or asks for what is not simulated; a job needs more accelerators
+            than an instance has.
+    """
+    read = Template(template)
+    group, _ = read.group(fleet)
+    if scenario is None:
+        scenario = Scenario(cold_start=start_of_template(template, group=group))
+    tunable = Tunable(template, group) if tuned else None
+    start_s = scenario.cold_start.describe()["median_s"]
+    adaptive = adaptive_copy(template, group, start_s) if compare else None
+    runs = (
+        1 + (len(ALTERNATIVES) if compare else 0) + (adaptive is not None) + (0 if tunable is None else MOST_RUNS - 1)
+    )
+    play = _Player(
+        fleet=group,
+        trace=trace,
+        scenario=scenario,
+        seed=seed,
+        prices=prices or Prices(region=region_of(template) or HOME),
+        goal_s=goal_s,
+        progress=_Progress(said, runs),
+    )
+    record = play.worst(template)
+    figures = play.figures(record)
+    ways = {} if adaptive is None else {"adaptive": play.adaptive(adaptive)}
+    ways |= {each.name: play.alternative(each, template, record) for each in ALTERNATIVES} if compare else {}
+    return Rehearsal(
+        record=record,
+        figures=figures,
+        trace=trace,
+        scenario=scenario,
+        seed=seed,
+        region=play.prices.region,
+        cost=play.prices.of(record),
+        energy=energy(record, play.prices.region),
+        optimum=play.optimum(best_run(record), "optimum", _SAME_STARTS),
+        nobody_waits=play.optimum(
+            _as_bought(best_run_without_waiting(record), read.purchasing()), "optimum, nobody waits", _NOBODY_WAITS
+        ),
+        alternatives=ways,
+        tuning=None if tunable is None else play.tuning(tunable, record, figures),
+    )
+
+
+def other_readings(doubts: Sequence[str]) -> list[Conditions]:
+    """How else that could be read which is in doubt."""
+    return [
+        conditions
+        for words, readings in _OTHER_READINGS.items()
+        if any(words in doubt for doubt in doubts)
+        for conditions in readings
+    ]
+
+
+class _Progress:
+    """Of so many runs that take about as long each."""
+
+    def __init__(self, said: Said | None, runs: int) -> None:
+        self._said = said
+        self._runs = runs
+        self._done = 0
+
+    def extend(self, runs: int) -> None:
+        """Have more runs than was thought."""
+        self._runs += runs
+
+    def begin(self, what: str) -> Callable[[float], None]:
+        """Return what is told how far the next run is."""
+        place = self._done
+        self._done += 1
+
+        def tell(share: float) -> None:
+            if self._said is not None:
+                self._said(what, min(1.0, (place + share) / self._runs))
+
+        tell(0.0)
+        return tell
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Player:
+    """Plays one trace, with the same seed and scenario, through one template after another."""
+
+    fleet: str
+    trace: Trace
+    scenario: Scenario
+    seed: int
+    prices: Prices
+    goal_s: float | None
+    progress: _Progress
+
+    def figures(self, record: Record) -> Figures:
+        """What a run comes to."""
+        power = energy(record, self.prices.region).as_json()
+        return figures_of(record, cost_usd=self.prices.of(record).usd, power=power, goal_s=self.goal_s)
+
+    def worst(self, template: Mapping[str, Any]) -> Record:
+        """Play the fleet itself, and again where another reading of what AWS leaves open could have mattered.
+
+        The worst record counts: most jobs cut off, then most left undone, then most paid.
+        """
+        record = self._play(template, self.progress.begin("the fleet"))
+        readings = other_readings(record.doubts)
+        if not readings:
+            return record
+        self.progress.extend(len(readings))
+        others = [
+            self._play(template, self.progress.begin("the fleet, read another way"), conditions)
+            for conditions in readings
+        ]
+        worst = max((record, *others), key=_harm)
+        doubts = sorted({doubt for each in (record, *others) for doubt in each.doubts})
+        return replace(worst, doubts=doubts)
+
+    def alternative(self, each: Alternative, template: Mapping[str, Any], like: Record) -> Way:
+        """Play one of the usual alternatives."""
+        tell = self.progress.begin(each.title)
+        record = each.run(template, self.trace, like=like, scenario=self.scenario, seed=self.seed, said=tell)
+        figures = self.figures(record)
+        best = self.figures(best_run(record))
+        return Way(title=each.title, figures=figures, ratio=ratio(figures, best), says=each.says)
+
+    def adaptive(self, template: Mapping[str, Any]) -> Way:
+        """Play the fleet as it would be with an adaptive policy."""
+        record = self._play(template, self.progress.begin(_ADAPTIVE))
+        figures = self.figures(record)
+        best = self.figures(best_run(record))
+        return Way(title=_ADAPTIVE, figures=figures, ratio=ratio(figures, best), says=_ADAPTS)
+
+    def optimum(self, record: Record, title: str, says: str) -> Way:
+        """Sum up what a clairvoyant would have done."""
+        figures = self.figures(record)
+        return Way(title=title, figures=figures, ratio=ratio(figures, figures), says=says)
+
+    def tuning(self, tunable: Tunable, record: Record, own: Figures) -> Tuning:
+        """Try other settings."""
+
+        def play(template: Mapping[str, Any], number: int) -> Figures:
+            return self.figures(self._play(template, self.progress.begin(f"settings {number} of {MOST_RUNS}")))
+
+        return tune(
+            tunable,
+            self.trace,
+            own=own,
+            accelerators=record.accelerators,
+            cold_start_s=self.scenario.cold_start.describe()["median_s"],
+            play=play,
+        )
+
+    def _play(
+        self, template: Mapping[str, Any], tell: Callable[[float], None], conditions: Conditions | None = None
+    ) -> Record:
+        return simulate(
+            template,
+            self.trace,
+            fleet=self.fleet,
+            scenario=self.scenario,
+            seed=self.seed,
+            conditions=conditions,
+            said=tell,
+        )
+
+
+def _as_bought(best: Record, purchasing: Purchasing) -> Record:
+    """The record of an optimum whose fleet launched nothing, so that it does not know what: the first choice."""
+    for each in best.instances:
+        if not each.instance_type:
+            each.instance_type, each.market = purchasing.type() or "", purchasing.market([])
+    return best
+
+
+def _harm(record: Record) -> tuple[int, int, float]:
+    found = figures_of(record, cost_usd=None)
+    return found.interrupted, found.unfinished, found.hours.paid

@@ -1,0 +1,57 @@
+"""The alarms of a template, minute by minute: what those say that act on the fleet and see nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from constructs_lib.rehearsal.cloud.alarm_watch import AlarmWatch
+from constructs_lib.rehearsal.cloud.metrics import MetricStore
+from constructs_lib.rehearsal.template import Template
+from tests.rehearsal.cloud.plain import Body, plain_template, resource
+
+MINUTE = 60
+
+
+def _alarm(metric: str, action: str, queue: str = "Jobs") -> Body:
+    properties: dict[str, Any] = {
+        "Namespace": "AWS/SQS",
+        "MetricName": metric,
+        "Dimensions": [{"Name": "QueueName", "Value": queue}],
+        "Statistic": "Maximum",
+        "Period": MINUTE,
+        "EvaluationPeriods": 1,
+        "Threshold": 1,
+        "ComparisonOperator": "GreaterThanOrEqualToThreshold",
+        "AlarmActions": [action],
+    }
+    return resource("CloudWatch::Alarm", **properties)
+
+
+def _watch(store: MetricStore, **alarms: Body) -> AlarmWatch:
+    watch = AlarmWatch(store, extra=2, fill_empty=True)
+    watch.read(Template(plain_template(alarms)), lambda target: target == "Policy")
+    return watch
+
+
+def test_alarm_that_acts_on_the_fleet_and_never_sees_data_is_told_with_its_metric() -> None:
+    store = MetricStore({})
+    watch = _watch(store, Seen=_alarm("Visible", "Policy"), Blind=_alarm("Age", "Policy"), Mail=_alarm("Age", "Topic"))
+    for now in range(MINUTE, 30 * MINUTE, MINUTE):
+        if now >= 10 * MINUTE:
+            store.put("AWS/SQS", "Visible", {"QueueName": "Jobs"}, now, 0)
+        list(watch.tick(now))
+
+    assert watch.notes == ["Blind saw no data of AWS/SQS Age (QueueName Jobs): nothing published it"]
+
+
+def test_dimension_that_nobody_publishes_is_no_data() -> None:
+    store = MetricStore({})
+    watch = _watch(store, Elsewhere=_alarm("Visible", "Policy", queue="jobs"))
+    store.put("AWS/SQS", "Visible", {"QueueName": "Jobs"}, 0, 5)
+    list(watch.tick(5 * MINUTE))
+
+    assert watch.notes == ["Elsewhere saw no data of AWS/SQS Visible (QueueName jobs): nothing published it"]
+
+
+def test_alarms_that_were_never_evaluated_say_nothing() -> None:
+    assert _watch(MetricStore({}), Blind=_alarm("Age", "Policy")).notes == []

@@ -1,0 +1,186 @@
+"""A rehearsal as a whole: what is played how often, and which run counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from constructs_lib.rehearsal import run as module
+from constructs_lib.rehearsal.alternatives import ALTERNATIVES
+from constructs_lib.rehearsal.cloud.alarms import Alarm
+from constructs_lib.rehearsal.cloud.metrics import MetricStore
+from constructs_lib.rehearsal.cloud.replacing import SPARED_BY_REBALANCING
+from constructs_lib.rehearsal.cloud.scheduled_actions import RUNS_LATE
+from constructs_lib.rehearsal.cold_start import ColdStart
+from constructs_lib.rehearsal.record import Record
+from constructs_lib.rehearsal.run import other_readings, rehearse
+from constructs_lib.rehearsal.simulate import Scenario
+from constructs_lib.rehearsal.trace import Job, Trace
+from constructs_lib.rehearsal.tunable import Tunable, adaptive_copy
+from constructs_lib.rehearsal.tune import MOST_RUNS
+from constructs_lib.rehearsal.world import Conditions
+from tests.rehearsal.made_records import PRICES, cut_off, instance, job, record, two_jobs
+from tests.rehearsal.test_tune import TEMPLATE
+
+TRACE = Trace(jobs=(Job(0, 600), Job(600, 200)), name="by hand")
+SCENARIO = Scenario(cold_start=ColdStart.fixed(boot_s=120, ready_s=300))
+
+
+class Simulated:
+    """Stands for the simulation: answers by the reading that it is asked for."""
+
+    def __init__(self, answer: Callable[[Conditions | None], Record]) -> None:
+        self._answer = answer
+        self.asked: list[dict[str, Any]] = []
+
+    def __call__(
+        self,
+        template: Mapping[str, Any],
+        trace: Trace,
+        *,
+        said: Callable[[float], None],
+        conditions: Conditions | None = None,
+        **asked: Any,
+    ) -> Record:
+        said(0.5)
+        self.asked.append({"template": template, "trace": trace, "conditions": conditions, **asked})
+        return replace(self._answer(conditions), fleet="Group")
+
+
+@pytest.fixture
+def simulated(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Simulated]:
+    def stand_in(answer: Callable[[Conditions | None], Record]) -> Simulated:
+        found = Simulated(answer)
+        monkeypatch.setattr(module, "simulate", found)
+        monkeypatch.setattr("constructs_lib.rehearsal.alternatives.simulate", found)
+        return found
+
+    return stand_in
+
+
+def asked(**more: Any) -> Any:
+    return rehearse(TEMPLATE, TRACE, scenario=SCENARIO, prices=PRICES, **more)
+
+
+def test_a_run_without_doubts_is_played_once(simulated: Callable[..., Simulated]) -> None:
+    simulation = simulated(lambda _: two_jobs())
+    found = asked(seed=3)
+
+    assert [(each["fleet"], each["seed"], each["conditions"]) for each in simulation.asked] == [("Group", 3, None)]
+    assert found.figures.done == 2
+    assert found.seed == 3
+
+
+RANGE = "Idle: how many periods more than 3 CloudWatch looks at"
+FILL = "Idle: whether FILL fills a metric without any point"
+
+
+def _worse_by_range(conditions: Conditions | None) -> Record:
+    if conditions is not None and conditions.extra_periods == 5:
+        return replace(cut_off(), doubts=[RANGE])
+    if conditions is not None and not conditions.fill_empty:
+        return replace(two_jobs(), end_s=90_000.0, doubts=[FILL])
+    return replace(two_jobs(), doubts=[RANGE, FILL])
+
+
+def test_where_a_reading_could_matter_the_worst_of_all_counts(simulated: Callable[..., Simulated]) -> None:
+    """Cut-off work is worse than any that was paid in vain."""
+    simulation = simulated(_worse_by_range)
+    found = asked()
+
+    assert len(simulation.asked) == 1 + 3 + 1
+    assert found.figures.interrupted == 1
+    assert found.record.doubts == [RANGE, FILL]
+
+
+def test_only_what_is_in_doubt_is_read_another_way() -> None:
+    assert [each.extra_periods for each in other_readings([RANGE])] == [0, 1, 5]
+    assert [each.fill_empty for each in other_readings([FILL, FILL])] == [False]
+    assert [each.rebalancing_spares_protected for each in other_readings([SPARED_BY_REBALANCING])] == [False]
+    assert [each.scheduled_action_seconds for each in other_readings([RUNS_LATE])] == [120]
+    assert other_readings(["something of which only one reading is known"]) == []
+
+
+@pytest.mark.parametrize("missing", ["missing", "breaching"])
+def test_the_doubts_of_alarms_are_understood(missing: str) -> None:
+    """One breaching point three periods ago: whether it is in the range decides, if silence is not breaching itself."""
+    metric = {"Namespace": "Test", "MetricName": "use", "Period": 60, "Statistic": "Maximum"}
+    judged = {"ComparisonOperator": "LessThanThreshold", "Threshold": 5, "EvaluationPeriods": 2}
+    alarm = Alarm.from_properties("Idle", {**metric, **judged, "TreatMissingData": missing})
+    store = MetricStore({"Test": 0})
+    store.put("Test", "use", {}, 60, 0.0)
+    doubts = alarm.judge(store, 240, "OK").doubts
+
+    assert bool(doubts) == (missing == "missing")
+    assert len(other_readings(doubts)) == 3 * len(doubts)
+
+
+def test_the_optimum_and_the_ratio_are_of_the_work_that_was_done(simulated: Callable[..., Simulated]) -> None:
+    """One job of 100 s on an instance that starts in 100 s and is then idle for 200 s: 400 s paid, at least 200 s."""
+    run = record(jobs=[job(0, 100, 200)], instances=[instance(0, 100, 400, 400)], end_s=400.0)
+    simulated(lambda _: run)
+    found = asked()
+
+    assert found.ratio == pytest.approx(2, abs=1e-3)
+    assert found.optimum.figures.hours.paid == pytest.approx(200 / 3_600, abs=1e-6)
+    assert found.optimum.figures.cost_usd == pytest.approx(2 * 200 / 3_600)
+    assert found.as_json()["optimum"]["idle_accelerator_hours"] == 0
+    assert found.nobody_waits.figures.waits.max == 0
+
+
+def test_alternatives_are_played_only_if_asked_for(simulated: Callable[..., Simulated]) -> None:
+    simulation = simulated(lambda _: two_jobs())
+
+    assert asked().alternatives == {}
+    assert len(simulation.asked) == 1
+    assert asked().tuning is None
+
+
+def test_settings_are_tried_in_no_more_runs_than_were_said(simulated: Callable[..., Simulated]) -> None:
+    simulation = simulated(lambda _: two_jobs())
+    told: list[float] = []
+    found = asked(tuned=True, said=lambda _, share: told.append(share))
+
+    assert found.tuning is not None
+    assert len(found.tuning.trials) == len(simulation.asked) <= MOST_RUNS
+    assert told == sorted(told)
+    assert 0 <= told[0] <= told[-1] <= 1
+    assert found.as_json()["tuning"]["runs"] == len(simulation.asked)
+
+
+def test_each_alternative_has_its_ratio_to_what_its_own_work_took(simulated: Callable[..., Simulated]) -> None:
+    simulated(lambda _: two_jobs())
+    found = asked(compare=True)
+
+    assert list(found.alternatives) == ["adaptive", *(each.name for each in ALTERNATIVES)]
+    assert {way.ratio for way in found.alternatives.values()} == {found.ratio}
+    assert set(found.as_json()["alternatives"]) == set(found.alternatives)
+
+
+def test_what_is_adaptive_or_starts_slowly_has_no_adaptive_copy() -> None:
+    (group,) = (
+        name for name, each in TEMPLATE["Resources"].items() if each["Type"] == "AWS::AutoScaling::AutoScalingGroup"
+    )
+    adaptive = adaptive_copy(TEMPLATE, group, 290)
+    assert adaptive is not None
+    assert Tunable(adaptive, group).now.cold_start_s == 300
+    assert adaptive_copy(adaptive, group, 290) is None
+    assert adaptive_copy(TEMPLATE, group, 700) is None
+    assert adaptive_copy({"Resources": {"Group": {"Type": "AWS::AutoScaling::AutoScalingGroup"}}}, "Group", 60) is None
+
+
+def test_the_same_input_is_the_same_report(simulated: Callable[..., Simulated]) -> None:
+    simulated(lambda _: cut_off())
+
+    assert asked(tuned=True).as_json() == asked(tuned=True).as_json()
+    assert asked().as_html() == asked().as_html()
+
+
+def test_a_fleet_without_instances_has_no_ratio(simulated: Callable[..., Simulated]) -> None:
+    simulated(lambda _: record())
+
+    assert asked().ratio is None
+    assert asked().as_json()["ratio_to_optimum"] is None
