@@ -118,7 +118,7 @@ class AlarmWatch:
         phase = now % _CYCLE
         points = memory.points.get(phase)
         before = self.states[name]
-        new = points is None or not alarm.is_steady(self._store, now, cycle=_CYCLE)
+        new = points is None or not alarm.is_steady(self._store, now, cycle=_CYCLE, extra=self._extra)
         if points is None or new:
             points = memory.points[phase] = alarm.points(
                 self._store, now, extra=self._extra, fill_empty=self._fill_empty, slots=memory.slots
@@ -128,7 +128,9 @@ class AlarmWatch:
             if wanted is None or wanted:
                 self._unseen[name] = [key for key in wanted or alarm.metrics if not self._store.knows(key)]
         state = memory.next_state(points, before)
-        if new and (phase == 0 or state != before) and self._can_act(alarm):
+        # Longer ranges, which are in doubt, see a change for longer.
+        is_asked = state != before or (phase == 0 and (new or not alarm.is_steady(self._store, now, cycle=_CYCLE)))
+        if is_asked and self._can_act(alarm):
             asked = alarm.judge(
                 self._store, now, before, extra=self._extra, fill_empty=self._fill_empty, slots=memory.slots
             )

@@ -259,8 +259,8 @@ class Alarm:
     def _follows_the_clock(self) -> bool:
         return any(expression.follows_the_clock for expression in self._questions.expressions.values())
 
-    def is_steady(self, store: MetricStore, now: int, *, cycle: int = _MINUTE) -> bool:
-        """Return whether the points are sure to be those of ``cycle`` seconds ago.
+    def is_steady(self, store: MetricStore, now: int, *, cycle: int = _MINUTE, extra: int = _EXTRAS[-1]) -> bool:
+        """Return whether the points of N + ``extra`` periods are sure to be those of ``cycle`` seconds ago.
 
         It stays so for as long as nothing is published that differs.
         """
@@ -268,7 +268,7 @@ class Alarm:
             return False
         end = self._looks_at(now)
         step = _HOUR if self.window_seconds > _DAY else cycle
-        since = end - step - (self.n + _EXTRAS[-1]) * self.period
+        since = end - step - (self.n + extra) * self.period
         for key, statistic, _ in self._questions.metrics.values():
             if store.changed_at(key, cycle, statistic) > since:
                 return False
