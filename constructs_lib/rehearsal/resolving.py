@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -253,14 +251,6 @@ _FUNCTIONS: Mapping[str, Callable[[Any], Any]] = {
 def is_true(value: object) -> bool:
     """Return whether a property is true: a template may have it as text."""
     return str(value).lower() == "true"
-
-
-def plain_user_data(text: Any) -> str:
-    """Return user data as it is on the instance: templates hold it as text or, without Fn::Base64, encoded."""
-    try:
-        return base64.b64decode(str(text), validate=True).decode()
-    except (binascii.Error, UnicodeDecodeError):
-        return str(text)
 
 
 def _complaint(where: str, rule: str, value: object, cure: str) -> ArgumentError:

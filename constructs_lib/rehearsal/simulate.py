@@ -174,8 +174,7 @@ class _Run:
     def _record(self) -> Record:
         world, trace = self.world, self._trace
         minimum, maximum = world.group.minimum, world.group.maximum
-        last = self._begin + trace.span_s
-        last += max((job.service_s for job in trace.jobs), default=0.0)
+        last = self._begin + trace.span_s + trace.longest_job_s
         while not (self._work.is_done and self._rests()) and world.now < last + (_DAY if self._work.is_done else _WEEK):
             world.group.capacity = 0 if self._has_no_capacity(world.now + MINUTE) else None
             self._skip()
