@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from constructs_lib.rehearsal import Rehearsal, Way, read_trace, rehearse
+from constructs_lib.rehearsal import Rehearsal, read_trace, rehearse
 from demo.emulator import REPOSITORY
 
 COLUMNS = ("", "paid hours", "busy", "to the optimum", "95% wait at most", "starts", "cut off")
@@ -22,8 +22,7 @@ def rehearse_example(template: Path) -> Rehearsal:
 def rows(found: Rehearsal) -> Sequence[Sequence[str]]:
     """What the fleet and everything beside it come to, a row each."""
     table = []
-    own = Way(title="this fleet", figures=found.figures, ratio=found.ratio)
-    for way in (own, *found.beside):
+    for way in (found.own, *found.beside):
         figures = way.figures
         table.append(
             (

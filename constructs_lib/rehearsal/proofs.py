@@ -246,18 +246,15 @@ class Proofs:
         policy, demand = settings.policy, settings.demand
         signal = policy.signals[0]
         return (
-            not (policy.protection_holds or policy.ends_all(moment(now)) or self._counts_use(policy))
+            not (policy.protection_holds or policy.ends_all(moment(now)))
+            # Passes that count who is in use learn from it: none of them finds nothing.
+            and policy.start_worth_seconds is None
             and policy.period_seconds == _MINUTE
             and policy.window_seconds <= _LONGEST_WINDOW
             and (signal.means, signal.statistic) == ("work", "Maximum")
             and not (signal.less or signal.dimensions)
             and (demand is None or demand.queue_url == self._account.queue.name)
         )
-
-    @staticmethod
-    def _counts_use(policy: Any) -> bool:
-        """Return whether passes count who is in use, and learn from it: none of them finds nothing."""
-        return policy.start_worth_seconds is not None
 
     def _nobody_could_go(self, settings: Any, members: list[Instance], now: int) -> bool:
         """Return whether nobody who is idle may go: the fleet is as small as it may be, and no work waits."""

@@ -79,6 +79,11 @@ class Rehearsal:
         return ratio(self.figures, self.optimum.figures)
 
     @property
+    def own(self) -> Way:
+        """The fleet itself, as a way beside others."""
+        return Way(title="this fleet", figures=self.figures, ratio=self.ratio)
+
+    @property
     def beside(self) -> Sequence[Way]:
         """Everything that the fleet is compared with."""
         return (self.optimum, self.nobody_waits, *self.alternatives.values())

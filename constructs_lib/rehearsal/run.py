@@ -81,9 +81,8 @@ def rehearse(
     tunable = Tunable(template, group) if tuned else None
     start_s = scenario.cold_start.describe()["median_s"]
     adaptive = adaptive_copy(template, group, start_s) if compare else None
-    runs = (
-        1 + (len(ALTERNATIVES) if compare else 0) + (adaptive is not None) + (0 if tunable is None else MOST_RUNS - 1)
-    )
+    compared = (len(ALTERNATIVES) if compare else 0) + (adaptive is not None)
+    runs = 1 + compared + (0 if tunable is None else MOST_RUNS - 1)
     play = _Player(
         fleet=group,
         trace=trace,
@@ -111,7 +110,7 @@ def rehearse(
             _as_bought(best_run_without_waiting(record), read.purchasing()), "optimum, nobody waits", _NOBODY_WAITS
         ),
         alternatives=ways,
-        tuning=None if tunable is None else play.tuning(tunable, record, figures),
+        tuning=None if tunable is None else play.tuning(tunable, record, figures, start_s),
     )
 
 
@@ -189,23 +188,18 @@ class _Player:
         """Play one of the usual alternatives."""
         tell = self.progress.begin(each.title)
         record = each.run(template, self.trace, like=like, scenario=self.scenario, seed=self.seed, said=tell)
-        figures = self.figures(record)
-        best = self.figures(best_run(record))
-        return Way(title=each.title, figures=figures, ratio=ratio(figures, best), says=each.says)
+        return self._way(each.title, record, each.says)
 
     def adaptive(self, template: Mapping[str, Any]) -> Way:
         """Play the fleet as it would be with an adaptive policy."""
-        record = self._play(template, self.progress.begin(_ADAPTIVE))
-        figures = self.figures(record)
-        best = self.figures(best_run(record))
-        return Way(title=_ADAPTIVE, figures=figures, ratio=ratio(figures, best), says=_ADAPTS)
+        return self._way(_ADAPTIVE, self._play(template, self.progress.begin(_ADAPTIVE)), _ADAPTS)
 
     def optimum(self, record: Record, title: str, says: str) -> Way:
         """Sum up what a clairvoyant would have done."""
         figures = self.figures(record)
         return Way(title=title, figures=figures, ratio=ratio(figures, figures), says=says)
 
-    def tuning(self, tunable: Tunable, record: Record, own: Figures) -> Tuning:
+    def tuning(self, tunable: Tunable, record: Record, own: Figures, start_s: float) -> Tuning:
         """Try other settings."""
 
         def play(template: Mapping[str, Any], number: int) -> Figures:
@@ -216,9 +210,13 @@ class _Player:
             self.trace,
             own=own,
             accelerators=record.accelerators,
-            cold_start_s=self.scenario.cold_start.describe()["median_s"],
+            cold_start_s=start_s,
             play=play,
         )
+
+    def _way(self, title: str, record: Record, says: str) -> Way:
+        figures = self.figures(record)
+        return Way(title=title, figures=figures, ratio=ratio(figures, self.figures(best_run(record))), says=says)
 
     def _play(
         self, template: Mapping[str, Any], tell: Callable[[float], None], conditions: Conditions | None = None

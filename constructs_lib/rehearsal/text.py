@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from constructs_lib.rehearsal.energy import Energy
-from constructs_lib.rehearsal.figures import Figures, Waits
+from constructs_lib.rehearsal.figures import Waits
 from constructs_lib.rehearsal.wording import clock, duration, money, number, several, share
 
 if TYPE_CHECKING:
-    from constructs_lib.rehearsal.report import Rehearsal
+    from constructs_lib.rehearsal.report import Rehearsal, Way
 
 WIDTH = 80
 
@@ -159,8 +159,7 @@ def waited(waits: Waits) -> str:
 
 def _beside(found: Rehearsal) -> list[str]:
     heads = ("Beside it", "paid h", "busy", "USD", "ratio", "p95 wait", "cold", "cut")
-    rows = [_row("this fleet", found.figures, found.ratio)]
-    rows += [_row(way.title, way.figures, way.ratio) for way in found.beside]
+    rows = [_row(way) for way in (found.own, *found.beside)]
     taken = sum(max(len(row[column]) for row in (heads, *rows)) + 2 for column in range(1, len(heads)))
     room = max(12, WIDTH - taken)
     said = (
@@ -170,13 +169,14 @@ def _beside(found: Rehearsal) -> list[str]:
     return [*table(heads, [(_shortened(title, room), *rest) for title, *rest in rows]), *paragraph(said)]
 
 
-def _row(title: str, figures: Figures, ratio: float | None) -> tuple[str, ...]:
+def _row(way: Way) -> tuple[str, ...]:
+    figures = way.figures
     return (
-        title,
+        way.title,
         number(figures.hours.paid),
         "-" if figures.hours.used is None else f"{figures.hours.used:.0%}",
         number(figures.cost_usd),
-        "-" if ratio is None else f"{ratio:.2f}",
+        "-" if way.ratio is None else f"{way.ratio:.2f}",
         duration(figures.waits.p95),
         f"{figures.cold_starts:,}",
         f"{figures.interrupted + figures.unfinished:,}",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -18,7 +18,7 @@ from constructs_lib.rehearsal.cloud.metrics import MetricStore
 from constructs_lib.rehearsal.cloud.policies import PolicyRunner
 from constructs_lib.rehearsal.cloud.scheduled_actions import ScheduledActions
 from constructs_lib.rehearsal.cloud.steady import Steady
-from constructs_lib.rehearsal.cloud.work_queue import Workers, WorkQueue
+from constructs_lib.rehearsal.cloud.work_queue import WorkQueue
 from constructs_lib.rehearsal.machine.crew import Crew
 from constructs_lib.rehearsal.machine.instance import Image
 from constructs_lib.rehearsal.machine.load import Load
@@ -70,6 +70,17 @@ class Controller(Protocol):
     """Something that acts on the fleet each minute in place of the template's alarms and functions."""
 
     def minute(self, world: World) -> None: ...
+
+
+class Workers(Protocol):
+    """Programs on the instances that take messages minute by minute."""
+
+    @property
+    def queue(self) -> WorkQueue: ...
+
+    def tick(self, now: int, in_service: Sequence[Instance], draining: Sequence[Instance]) -> None: ...
+
+    def load(self, instance: Instance, now: int, /) -> Load: ...
 
 
 class World:

@@ -110,10 +110,10 @@ class Surveyor:
             return read_use_history(
                 self.clients.cloudwatch, settings.namespace, settings.auto_scaling_group, now, self.patience
             )
-        except (*AWS_ERRORS, OutOfTime, UnreadableMetrics) as error:
-            self._failed(
-                "members in use before", _told(error) if not isinstance(error, UnreadableMetrics) else str(error)
-            )
+        except UnreadableMetrics as error:
+            self._failed("members in use before", str(error))
+        except (*AWS_ERRORS, OutOfTime) as error:
+            self._failed("members in use before", _told(error))
         return None
 
     def missing_elsewhere(self) -> int | None:

@@ -8,8 +8,9 @@ from typing import Any
 
 from constructs_lib.rehearsal.cloud.clients import Answer
 from constructs_lib.rehearsal.cloud.group import Instance
-from constructs_lib.rehearsal.cloud.work_queue import Workers, WorkQueue
+from constructs_lib.rehearsal.cloud.work_queue import WorkQueue
 from constructs_lib.rehearsal.world import Conditions, World
+from tests.behaviour.workers import Workers
 
 
 @dataclass

@@ -9,9 +9,10 @@ from aws_cdk import Duration
 
 from constructs_lib import IdlePolicy
 from constructs_lib.rehearsal.cloud.alarms import Alarm
-from constructs_lib.rehearsal.cloud.work_queue import Workers, WorkQueue
+from constructs_lib.rehearsal.cloud.work_queue import WorkQueue
 from constructs_lib.rehearsal.world import World
 from tests.behaviour.fleets import BUSY, HOUR, MINUTE, fleet
+from tests.behaviour.workers import Workers, workers_of
 from tests.support.stacks import fleet_template
 
 _WINDOW = 15
@@ -69,7 +70,7 @@ def _after_the_last_job(template: dict[str, Any], capacity: int, jobs: int) -> W
     world = _world(template)
     world.group.capacity = capacity
     world.at(5, lambda: world.queue.send(world.now, 5, jobs))
-    while world.workers is not None and world.workers.finished < jobs:
+    while world.workers is not None and workers_of(world).finished < jobs:
         world.run(1)
     world.group.capacity = None
     return world

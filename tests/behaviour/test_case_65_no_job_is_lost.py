@@ -16,9 +16,10 @@ import pytest
 from aws_cdk import Duration
 
 from constructs_lib import Drain, IdlePolicy
-from constructs_lib.rehearsal.cloud.work_queue import Workers, WorkQueue
+from constructs_lib.rehearsal.cloud.work_queue import WorkQueue
 from constructs_lib.rehearsal.world import World
 from tests.behaviour.fleets import HOUR, MINUTE, UTILIZATION_ALONE
+from tests.behaviour.workers import Workers, workers_of
 from tests.handlers.removed_guards import count_every_busy_member_as_at_work, see_everybody_at_work
 from tests.support.stacks import fleet_template
 
@@ -59,7 +60,7 @@ def _bursts_then_sparse_jobs(messages_per_instance: int, seed: int) -> World:
 
 
 def _send(world: World, minutes: int, count: int) -> None:
-    workers = _workers(world)
+    workers = workers_of(world)
     ends = workers.finished_at + workers.due_at
     if any(abs(end - world.now) <= _UNSEEN for end in ends):
         world.at(world.now / MINUTE + 1, partial(_send, world, minutes, count))
@@ -67,17 +68,12 @@ def _send(world: World, minutes: int, count: int) -> None:
         world.queue.send(world.now, minutes, count)
 
 
-def _workers(world: World) -> Workers:
-    assert world.workers is not None
-    return world.workers
-
-
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("messages_per_instance", [1, 4])
 def test_case_65_every_job_is_finished_where_it_began(messages_per_instance: int, seed: int) -> None:
     world = _bursts_then_sparse_jobs(messages_per_instance, seed)
 
-    assert _workers(world).lost == 0
+    assert workers_of(world).lost == 0
     assert world.killed_at_work == []
 
 

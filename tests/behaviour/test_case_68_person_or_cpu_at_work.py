@@ -9,11 +9,12 @@ import pytest
 
 from constructs_lib import IdleSignal
 from constructs_lib.rehearsal.cloud.group import Instance
-from constructs_lib.rehearsal.cloud.work_queue import Workers, WorkQueue
+from constructs_lib.rehearsal.cloud.work_queue import WorkQueue
 from constructs_lib.rehearsal.machine.load import Load
 from constructs_lib.rehearsal.world import World
 from tests.behaviour.edits import with_setting, with_signal_changed
 from tests.behaviour.fleets import BUSY, HOUR, IDLE, MINUTE, alarmed_at, fleet, fleet_of, verdicts
+from tests.behaviour.workers import Workers, workers_of
 
 _IDLE_GPUS = (0.0, 0.0, 0.0, 0.0)
 _LOADING = Load(accelerators=_IDLE_GPUS, cpu=80.0)
@@ -125,7 +126,7 @@ def _jobs_beside_a_person(template: dict[str, Any], sent_at: int) -> World:
 
 def _lost(template: dict[str, Any]) -> int:
     worlds = [_jobs_beside_a_person(template, minute) for minute in range(15, 30)]
-    return sum(0 if world.workers is None else world.workers.lost for world in worlds)
+    return sum(0 if world.workers is None else workers_of(world).lost for world in worlds)
 
 
 def test_case_68_somebody_who_is_logged_in_does_not_count_as_working_on_the_queues_messages() -> None:

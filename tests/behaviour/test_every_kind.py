@@ -7,11 +7,12 @@ from typing import Any, NamedTuple
 import pytest
 
 from constructs_lib.rehearsal.cloud.group import Instance
-from constructs_lib.rehearsal.cloud.work_queue import Workers, WorkQueue
+from constructs_lib.rehearsal.cloud.work_queue import WorkQueue
 from constructs_lib.rehearsal.machine.load import Load
 from constructs_lib.rehearsal.world import World
 from tests.behaviour.edits import with_signals, without_rollups
 from tests.behaviour.fleets import HOUR, MINUTE, alarm, alarmed_at, fleet_of, verdicts
+from tests.behaviour.workers import Workers, workers_of
 from tests.handlers.removed_guards import read_unknown_as_idle
 
 _WINDOW = 15
@@ -155,4 +156,4 @@ def test_case_58_one_job_starts_one_neuron_instance_that_finishes_it_and_goes() 
     assert len(world.group.everyone) == 1
     assert world.group.members == []
     assert world.workers is not None
-    assert (world.workers.finished, world.workers.lost) == (1, 0)
+    assert (workers_of(world).finished, workers_of(world).lost) == (1, 0)

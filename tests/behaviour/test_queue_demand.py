@@ -11,10 +11,11 @@ import pytest
 from aws_cdk import Duration
 
 from constructs_lib import IdlePolicy
-from constructs_lib.rehearsal.cloud.work_queue import Workers, WorkQueue
+from constructs_lib.rehearsal.cloud.work_queue import WorkQueue
 from constructs_lib.rehearsal.world import World
 from tests.behaviour.edits import without_schedule
 from tests.behaviour.fleets import HOUR, MINUTE, UTILIZATION_ALONE
+from tests.behaviour.workers import Workers, workers_of
 from tests.support.stacks import fleet_template
 
 _WINDOW = 15
@@ -57,7 +58,7 @@ def test_case_58_one_job_starts_exactly_one_instance(fresh: Callable[..., World]
 
     assert len(world.group.everyone) == 1
     assert world.workers is not None
-    assert world.workers.finished == 1
+    assert workers_of(world).finished == 1
 
 
 @pytest.mark.parametrize("jobs", [1, 4, 5, 8, 9, 31, 100])
@@ -119,15 +120,15 @@ def test_capacity_is_not_lowered_while_work_runs_and_no_job_is_lost(
 
     world.run(4 * HOUR)
     assert world.workers is not None
-    assert world.workers.finished == 4 * messages_per_instance
-    assert world.workers.lost == 0
+    assert workers_of(world).finished == 4 * messages_per_instance
+    assert workers_of(world).lost == 0
     assert world.killed_at_work == []
 
 
 def test_fleet_is_at_zero_soon_after_the_last_work(fresh: Callable[..., World], messages_per_instance: int) -> None:
     world = fresh()
     _send(world, 2 * messages_per_instance, minutes=60)
-    while world.workers is not None and world.workers.finished < 2 * messages_per_instance:
+    while world.workers is not None and workers_of(world).finished < 2 * messages_per_instance:
         world.run(1)
     last_work = world.now
 
@@ -147,7 +148,7 @@ def test_steady_trickle_keeps_one_instance_and_does_not_flap(fresh: Callable[...
 
     assert len(world.group.everyone) <= 2
     assert world.workers is not None
-    assert world.workers.lost == 0
+    assert workers_of(world).lost == 0
 
 
 @pytest.mark.parametrize("members", [1, 2, 3])
@@ -162,7 +163,7 @@ def test_case_65_job_taken_by_an_idle_instance_in_the_last_minute_is_not_lost(
         world.at(minute, partial(_send_one, world))
         world.run(4 * _WINDOW)
         assert world.workers is not None
-        lost[minute] = world.workers.lost
+        lost[minute] = workers_of(world).lost
 
     assert {minute: count for minute, count in lost.items() if count} == {}
 

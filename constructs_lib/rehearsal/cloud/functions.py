@@ -112,12 +112,11 @@ class Functions:
         self._waiting += [delivery] * self._deliveries_each
 
     def _fire(self, schedule: Schedule, name: str, now: int) -> None:
+        published = self._without_a_run(schedule, name, now)
+        if published is not None:
+            self._steadily(schedule.id, name).tell(now, {**_counted(name, failed=False), **published})
+            return
         regular = None if schedule.seconds is None else schedule.id
-        if regular is not None and self._changes_nothing is not None and is_simulated(self.all[name]):
-            published = self._changes_nothing(self._runtime(name), now)
-            if published is not None:
-                self._steadily(schedule.id, name).tell(now, {**_counted(name, failed=False), **published})
-                return
         self._send(_Delivery(now, name, schedule_event(schedule.id, now), now, schedule=regular))
 
     def next_run(self, now: int) -> float:
@@ -126,13 +125,15 @@ class Functions:
         for schedule in self.schedules.values():
             for name in schedule.functions:
                 runs = is_simulated(self.all[name]) and bool({schedule.id, "*"} & self.all[name].invokers)
-                if runs and not self._finds_nothing(schedule, name, now):
+                if runs and self._without_a_run(schedule, name, now) is None:
                     due.append(schedule.timing.next_after(now) or float("inf"))
         return min(due)
 
-    def _finds_nothing(self, schedule: Schedule, name: str, now: int) -> bool:
-        proof = self._changes_nothing
-        return proof is not None and schedule.seconds is not None and proof(self._runtime(name), now) is not None
+    def _without_a_run(self, schedule: Schedule, name: str, now: int) -> Mapping[Key, float] | None:
+        """Return what a run would publish if it need not take place, else None."""
+        if self._changes_nothing is None or schedule.seconds is None or not is_simulated(self.all[name]):
+            return None
+        return self._changes_nothing(self._runtime(name), now)
 
     # What comes of them
 
@@ -141,8 +142,8 @@ class Functions:
         """Return whether any event is on its way."""
         return bool(self._waiting)
 
-    def deliver(self, now: int) -> bool:
-        """Run the functions whose events have arrived; return whether there were any."""
+    def deliver(self, now: int) -> None:
+        """Run the functions whose events have arrived."""
         due = [delivery for delivery in self._waiting if delivery.due <= now]
         if due:
             self._waiting = [delivery for delivery in self._waiting if delivery.due > now]
@@ -153,7 +154,6 @@ class Functions:
             outcome = self.invoke(delivery.function, delivery.event, regular)
             if outcome is not None and outcome.error is not None:
                 self._try_again(delivery)
-        return bool(due)
 
     def invoke(self, name: str, event: Mapping[str, Any], schedule: str | None = None) -> Outcome | None:
         """Run one function now, None if it is not one of ours; its embedded metrics and errors become metrics."""
@@ -164,7 +164,7 @@ class Functions:
             return None
         outcome = self._runtime(name).invoke(event)
         self.outcomes.append(outcome)
-        counted = {**_counted(name, failed=outcome.error is not None)}
+        counted = _counted(name, failed=outcome.error is not None)
         now = self._account.now
         embedded = [each for line in outcome.embedded for each in _embedded(line)]
         if schedule is not None and outcome.at == now and all(at == now for at, _, _ in embedded):

@@ -278,12 +278,10 @@ class Group:
     def _rest(self) -> None:
         """Note until when nothing can happen by itself, so that the minutes until then cost nothing."""
         self._stir()
-        counts = Counter(instance.zone for instance in self._live.values() if instance.counts)
-        uneven = max((counts[zone] for zone in self.zones), default=0) - min(counts[zone] for zone in self.zones) >= 2
         if (
-            counts.total() != self.desired
+            len(self.alive) != self.desired
             or self._replacements.under_way
-            or (uneven and "AZRebalance" not in self.suspended)
+            or (self.is_uneven and "AZRebalance" not in self.suspended)
             or (self.pool is not None and not self._pool_rests(self.pool))
         ):
             return
@@ -399,6 +397,12 @@ class Group:
         counts = Counter(dict.fromkeys(self.zones, 0))
         counts.update(instance.zone for instance in self.alive)
         return counts
+
+    @property
+    def is_uneven(self) -> bool:
+        """Return whether a zone has so many more than another that Auto Scaling would even them out."""
+        counts = self.zone_counts().values()
+        return max(counts) - min(counts) >= 2
 
     def thinnest_zone(self) -> str:
         """Return the zone with the fewest."""

@@ -101,10 +101,9 @@ class Replacements:
         group = self._group
         if "AZRebalance" in group.suspended or self.under_way or len(group.alive) != group.desired:
             return
-        counts = group.zone_counts()
-        thick = self._thickest()
-        if counts[thick] - min(counts.values()) < 2:
+        if not group.is_uneven:
             return
+        thick = self._thickest()
         in_thick = [each for each in group.in_service if each.zone == thick]
         if any(each.protected for each in in_thick):
             group.doubts.add(SPARED_BY_REBALANCING)

@@ -150,7 +150,7 @@ def _waiting(found: Rehearsal) -> Markup:
 
 
 def _comparison(found: Rehearsal) -> Markup:
-    own = bars.Bar("This fleet", found.figures, found.ratio, is_the_fleet=True)
+    own = bars.Bar(found.own.title.capitalize(), found.figures, found.ratio, is_the_fleet=True)
     drawn = [own, *(bars.Bar(way.title, way.figures, way.ratio) for way in found.beside)]
     said = [element("li", f"{way.title}: {way.says}") for way in found.beside if way.says]
     return element(
@@ -187,14 +187,14 @@ def _alarms(found: Rehearsal) -> Markup | str:
 
 
 def _all_figures(found: Rehearsal) -> Markup:
-    columns = [("This fleet", found.figures, found.ratio)]
-    columns += [(way.title, way.figures, way.ratio) for way in found.beside]
-    cells = [_column(figures, ratio) for _, figures, ratio in columns]
+    ways = (found.own, *found.beside)
+    titles = (found.own.title.capitalize(), *(way.title for way in found.beside))
+    cells = [_column(way.figures, way.ratio) for way in ways]
     rows = [[name, *(each[name] for each in cells)] for name in cells[0]]
     return element(
         "section",
         element("h2", "All figures"),
-        _wide(_table(("", *(title for title, _, _ in columns)), rows), "All figures"),
+        _wide(_table(("", *titles), rows), "All figures"),
     )
 
 

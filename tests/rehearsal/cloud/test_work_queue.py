@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from constructs_lib.rehearsal.cloud.work_queue import Workers, WorkQueue
+from constructs_lib.rehearsal.cloud.work_queue import WorkQueue
 from constructs_lib.rehearsal.world import World
+from tests.behaviour.workers import Workers
 from tests.rehearsal.cloud.plain import plain_template
 
 HOUR, MINUTE = 3_600, 60
