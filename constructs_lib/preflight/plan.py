@@ -274,11 +274,19 @@ def _launch(found: dict[str, Any] | Unknown, overrides: Sequence[Mapping[str, An
         named, wanted = choice.get("InstanceType"), choice.get("InstanceRequirements")
         if isinstance(named, str):
             types.append((named, max(1, whole(choice.get("WeightedCapacity")) or 1)))
-        elif isinstance(wanted, dict):
+        elif isinstance(wanted, dict) and not _lacking(wanted):
             requirements.append(wanted)
+        elif isinstance(wanted, dict):
+            problems.append(Unknown(f"the attributes that it asks for lack {_lacking(wanted)}", "EC2 needs both"))
         elif unknown is None:
             problems.append(named if isinstance(named, Unknown) else _no_type(named))
     return Launch(data=data, types=tuple(types), requirements=tuple(requirements), unknown=tuple(problems))
+
+
+def _lacking(requirements: Mapping[str, Any]) -> str:
+    """Names of the attributes without which EC2 says nothing, of those that are not there."""
+    missing = [each for each in ("VCpuCount", "MemoryMiB") if "Min" not in mapping(requirements.get(each))]
+    return " and ".join(missing)
 
 
 def _no_type(named: object) -> Unknown:

@@ -79,6 +79,20 @@ def test_a_group_without_any_type() -> None:
     assert "names an instance type" in finding.message
 
 
+@pytest.mark.parametrize(
+    ("attributes", "lacking"),
+    [
+        ({}, "VCpuCount and MemoryMiB"),
+        ({"VCpuCount": {"Min": 4}}, "MemoryMiB"),
+        ({"VCpuCount": {}, "MemoryMiB": {"Min": 1}}, "VCpuCount"),
+    ],
+)
+def test_attributes_that_ec2_would_not_take_are_not_asked_about(attributes: dict[str, Any], lacking: str) -> None:
+    launch = {"InstanceType": None, "InstanceRequirements": attributes}
+    finding = only(ask(FakeAccount(), template(launch=launch)), "instance types")
+    assert (finding.severity, finding.message.endswith(f"lack {lacking}")) == ("unknown", True)
+
+
 def test_other_resources_that_start_instances_are_named() -> None:
     report = ask(document=template(resources={"Nodes": {"Type": "AWS::EKS::Nodegroup"}}))
     assert "Nodes (AWS::EKS::Nodegroup) starts instances too" in report.not_judged
