@@ -9,8 +9,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Mapping
 from datetime import timedelta
-from enum import Enum
-from typing import Any, NamedTuple
+from functools import cache, lru_cache
+from importlib import import_module
+from types import ModuleType
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from constructs_lib.rehearsal.cloud.clients import Account, moment, seconds
 from constructs_lib.rehearsal.cloud.group import Instance
@@ -40,14 +42,8 @@ _FRESH = 5 * _MINUTE
 _UNKNOWN_TAG = "accelerated-fleet:unknown"
 
 
-class _Is(Enum):
-    """What the handler would surely find a member to be."""
-
-    BUSY = "busy"
-    IDLE = "idle"
-    STARTING = "starting"
-    UNSURE = "unsure"
-    """Only the handler itself can tell."""
+_Is: TypeAlias = Literal["busy", "idle", "starting", "unsure"]
+"""What the handler would surely find a member to be; only the handler itself can tell of one that is unsure."""
 
 
 class Proofs:
@@ -76,20 +72,18 @@ class Proofs:
         return published
 
     def _wake(self, runtime: Runtime, now: int) -> Mapping[Key, float] | None:
-        from runtime.demand import Backlog, QueueDemand
-        from wake_on_demand.decision import decide_wake
-
+        demands, waking = _rules_of_waking()
         group, queue = self._account.group, self._account.queue
         settings = _settings(runtime)
         demand = getattr(settings, "demand", None)
-        if not isinstance(demand, QueueDemand) or not _may(runtime.function, _WAKE_READS):
+        if not isinstance(demand, demands.QueueDemand) or not _may(runtime.function, _WAKE_READS):
             return None
         if demand.queue_url != queue.name or settings.auto_scaling_group != group.name:
             return None
-        backlog = Backlog(visible=len(queue.visible), in_flight=queue.in_flight)
+        backlog = demands.Backlog(visible=len(queue.visible), in_flight=queue.in_flight)
         needed = backlog.needed_capacity(demand.messages_per_instance)
         if needed:
-            decision = decide_wake(needed=needed, desired=group.desired, max_size=group.maximum)
+            decision = waking.decide_wake(needed=needed, desired=group.desired, max_size=group.maximum)
             if decision.set_desired_to is not None:
                 return None
         queue.touch(now)
@@ -117,15 +111,15 @@ class Proofs:
             return None
         if settings.demand is not None:
             self._account.queue.touch(now)
-        may_go = _Is.IDLE in found and not self._nobody_could_go(settings, members, now)
-        if not may_go and _Is.UNSURE not in found:
-            return _figures(settings, found.count(_Is.BUSY), found.count(_Is.IDLE), 0)
+        may_go = "idle" in found and not self._nobody_could_go(settings, members, now)
+        if not may_go and "unsure" not in found:
+            return _figures(settings, found.count("busy"), found.count("idle"), 0)
         by_id = {member.id: verdict for member, verdict in zip(members, found, strict=True)}
         stay = self._idle_ones_stay(settings, members, by_id, now)
         if stay is None:
             return self._look_at_the_idle(runtime, by_id, now)
-        idle = sum(verdict in (_Is.IDLE, _Is.UNSURE) for verdict in found)
-        return _figures(settings, found.count(_Is.BUSY), idle, idle) if stay else None
+        idle = sum(verdict in ("idle", "unsure") for verdict in found)
+        return _figures(settings, found.count("busy"), idle, idle) if stay else None
 
     def _idle_ones_stay(
         self, settings: Any, members: list[Instance], found: Mapping[str, _Is], now: int
@@ -150,7 +144,7 @@ class Proofs:
             since = evidence.busy_since
             at_work += evidence.last_busy == now - _MINUTE and since is not None and since <= now - 2 * _MINUTE
             lasts = evidence.since <= start and int(member.launched_at) + settings.policy.warm_up_seconds <= start
-            if found[member.id] in (_Is.IDLE, _Is.UNSURE) and not (lasts and evidence.load in self._idle_loads):
+            if found[member.id] in ("idle", "unsure") and not (lasts and evidence.load in self._idle_loads):
                 return None
         return at_work < min(len(queue.visible) + queue.in_flight, serving)
 
@@ -180,12 +174,12 @@ class Proofs:
         surveyor = Surveyor(settings=settings, clients=runtime.clients, patience=patience, log=log)
         settled = {
             each: Verdict(
-                state=State.BUSY if verdict is _Is.BUSY else State.STARTING,
+                state=State.BUSY if verdict == "busy" else State.STARTING,
                 reason="surely",
-                at_work=verdict is _Is.BUSY and self._is_at_work(settings, each, now),
+                at_work=verdict == "busy" and self._is_at_work(settings, each, now),
             )
             for each, verdict in found.items()
-            if verdict in (_Is.BUSY, _Is.STARTING)
+            if verdict in ("busy", "starting")
         }
         only = [each for each in found if each not in settled]
         group = surveyor.group()
@@ -232,6 +226,9 @@ class Proofs:
         busy by another one."""
         if not self._is_plain(settings, now):
             return None
+        if settings is not self._settings:
+            self._settings = settings
+            self._keys.clear()
         start = seconds(settings.policy.window(moment(now)).start)
         found = []
         for member in members:
@@ -276,38 +273,42 @@ class Proofs:
     def _verdict(self, settings: Any, member: Instance, start: int, now: int) -> _Is | None:
         policy = settings.policy
         if member.state == "Pending":
-            return _Is.STARTING
-        if policy.hold_tag_key in member.tags or _UNKNOWN_TAG in member.tags:
+            return "starting"
+        tags, account = member.tags, self._account
+        if policy.hold_tag_key in tags or _UNKNOWN_TAG in tags:
             return None
         age = now - int(member.launched_at)
         if policy.max_life_seconds is not None and age >= policy.max_life_seconds:
             return None
         if age < policy.warm_up_seconds:
-            return _Is.STARTING
-        if self._account.load(member, now).session:
+            return "starting"
+        if account.load(member, now).session:
             return None
-        return self._by_its_series(settings, member, start, now)
+        key = self._keys.get(member.id) or self._key(settings, member.id)
+        known = account.at_work.get(key)
+        # One minute of work within the window is enough.
+        return (
+            "busy"
+            if known is not None and known > start - _MINUTE
+            else self._by_its_series(settings, member, key, start, now)
+        )
 
-    def _by_its_series(self, settings: Any, member: Instance, start: int, now: int) -> _Is:
-        """Return what the first signal surely says: one minute of work within the window is enough, and idleness needs
+    def _by_its_series(self, settings: Any, member: Instance, key: Key, start: int, now: int) -> _Is:
+        """Return what the first signal surely says of a member of which no work in the window is known: idleness needs
         every minute of it."""
-        key = self._key(settings, member.id)
-        known = self._account.at_work.get(key)
-        if known is not None and known > start - _MINUTE:
-            return _Is.BUSY
         evidence = self._evidence(member, now)
         if evidence is None:
-            return _Is.UNSURE
+            return "unsure"
         at = evidence.last_busy
         if at is not None and at > start - _MINUTE:
-            return _Is.BUSY if self._find_work(settings, key, start, at, now) else _Is.UNSURE
+            return "busy" if self._find_work(settings, key, start, at, now) else "unsure"
         if evidence.first > start or int(member.launched_at) + settings.policy.warm_up_seconds > start:
-            return _Is.UNSURE
+            return "unsure"
         minutes = range(start, now - _MINUTE, _MINUTE)
         points = self._account.store.series(key, "Maximum", _MINUTE, minutes, now)
         silent = any(minute not in points for minute in minutes)
         below = settings.policy.signals[0].idle_below
-        return _Is.UNSURE if silent or any(not 0 <= each < below for each in points.values()) else _Is.IDLE
+        return "unsure" if silent or any(not 0 <= each < below for each in points.values()) else "idle"
 
     def _find_work(self, settings: Any, key: Key, start: int, at: int, now: int) -> bool:
         """Return whether a minute from ``start`` to ``at`` can be read that shows work, and remember the newest one."""
@@ -335,9 +336,6 @@ class Proofs:
 
     def _key(self, settings: Any, instance_id: str) -> Key:
         """Return the first signal's series of an instance."""
-        if settings is not self._settings:
-            self._settings = settings
-            self._keys.clear()
         key = self._keys.get(instance_id)
         if key is None:
             signal = settings.policy.signals[0]
@@ -351,6 +349,12 @@ class _Capacity(NamedTuple):
 
     lifecycle_state: str
     capacity: int = 1
+
+
+@cache
+def _rules_of_waking() -> tuple[ModuleType, ModuleType]:
+    """Return the handlers' modules on demand and on waking, which can be imported once there is a function."""
+    return import_module("runtime.demand"), import_module("wake_on_demand.decision")
 
 
 def _settings(runtime: Runtime) -> Any:
@@ -382,6 +386,7 @@ def _say_nothing(_line: str) -> None:
     """What a look logs that stands for a pass which is left out is logged by nobody."""
 
 
+@lru_cache(maxsize=16)
 def _remembered_of_launches(state: str) -> Mapping[str, str] | None:
     """Return what passes remember of launches that came to nothing; None of a text that none of them wrote."""
     try:

@@ -111,6 +111,7 @@ SHAPES: Mapping[str, Mapping[str, Shape]] = {
         "AutoScalingGroupName": text,
         "Cooldown": whole(),
         "EstimatedInstanceWarmup": whole(),
+        "MetricAggregationType": one_of("Average", "Maximum", "Minimum"),
         "MinAdjustmentMagnitude": whole(),
         "MinAdjustmentStep": whole(),
         "PolicyType": text,

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from constructs_lib.plain_text import several
 from constructs_lib.rehearsal.cost import Cost
 from constructs_lib.rehearsal.energy import Energy
 from constructs_lib.rehearsal.figures import PREPARED, Figures, rounded
 from constructs_lib.rehearsal.record import Record
 from constructs_lib.rehearsal.trace import Trace
-from constructs_lib.rehearsal.wording import several
+from constructs_lib.rehearsal.wording import duration, number
 
 if TYPE_CHECKING:
     from constructs_lib.rehearsal.simulate import Scenario
@@ -21,6 +22,7 @@ SCHEMA = "accel-fleet/rehearse/1"
 """Of the JSON; the number grows when a field is taken away or changes its meaning."""
 
 _HOUR = 3_600
+_COMPARED = ("interrupted_jobs", "unfinished_jobs", "paid_accelerator_hours", "cost_usd", "wait_s")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,12 +44,37 @@ class Way:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Reading:
+    """What a fleet did under one reading of what AWS leaves open.
+
+    Attributes:
+        differs: the conditions that are not as usual.
+        figures: what it came to.
+    """
+
+    differs: Mapping[str, Any]
+    figures: Figures
+
+    @classmethod
+    def of(cls, conditions: Mapping[str, Any], usual: Mapping[str, Any], figures: Figures) -> Reading:
+        """Return it by how its conditions differ from the usual ones."""
+        differs = {name: value for name, value in conditions.items() if value != usual.get(name)}
+        return cls(differs=differs, figures=figures)
+
+    def as_json(self) -> dict[str, Any]:
+        """What differs, and what one would look at to compare it."""
+        figures = self.figures.as_json()
+        return {"differs": dict(self.differs), **{name: figures[name] for name in _COMPARED}}
+
+
+@dataclass(frozen=True, kw_only=True)
 class Rehearsal:
     """What a fleet did with a trace.
 
     Attributes:
-        record: of the run.
+        record: of the run; under the worst reading, if several were played.
         figures: what it comes to.
+        readings: all readings that were played, the usual one first. Default: none are told.
         trace: that was played.
         scenario: what the cloud did.
         seed: of all that was drawn.
@@ -62,6 +89,7 @@ class Rehearsal:
 
     record: Record
     figures: Figures
+    readings: Sequence[Reading] = ()
     trace: Trace
     scenario: Scenario
     seed: int
@@ -106,6 +134,21 @@ class Rehearsal:
         if not self.is_fine:
             found.append("Work was cut off or left undone that nothing in the scenario explains.")
         return found
+
+    @property
+    def choice(self) -> list[str]:
+        """How these figures were chosen among several readings of what AWS leaves open, in a sentence or none."""
+        if len(self.readings) < 2:
+            return []
+        paid = [each.figures.hours.paid for each in self.readings]
+        waits = [each.figures.waits.p95 for each in self.readings if each.figures.waits.p95 is not None]
+        at_once = ", and all that made it worse at once" if any(len(each.differs) > 1 for each in self.readings) else ""
+        waited = f", and 95% of jobs wait up to {_span(duration, waits)}" if waits else ""
+        return [
+            f"played in {len(self.readings)} readings, with one thing read another way at a time{at_once}: paid are "
+            f"{_span(number, paid)} accelerator-hours{waited}. The worst is told: most jobs cut off, then most left "
+            "undone, then most paid, then the longest waits"
+        ]
 
     @property
     def is_fine(self) -> bool:
@@ -156,6 +199,7 @@ class Rehearsal:
             },
             "conditions": record.conditions,
             "doubts": list(record.doubts),
+            "readings": [each.as_json() for each in self.readings],
             "notes": [*record.notes, *self.cost.notes, *self.energy.notes],
         }
         return document if self.tuning is None else {**document, "tuning": self.tuning.as_json()}
@@ -171,6 +215,12 @@ class Rehearsal:
         from constructs_lib.rehearsal.page import page
 
         return page(self)
+
+
+def _span(said: Callable[[float], str], values: Sequence[float]) -> str:
+    """From the least to the most, or both at once where they read alike."""
+    least, most = said(min(values)), said(max(values))
+    return least if least == most else f"{least} to {most}"
 
 
 def ratio(figures: Figures, best: Figures) -> float | None:

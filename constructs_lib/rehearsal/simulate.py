@@ -30,7 +30,7 @@ __all__ = ["Controller", "Scenario", "simulate"]
 _DAY = 24 * 3_600
 _WEEK = 7 * _DAY
 """For so long work that is not done is waited for: a fleet's opening hours are those of a week."""
-_TIDY_EVERY = 500 * MINUTE
+_TIDY_EVERY = _DAY
 _MOST_NAMED = 5
 _FIRST_YEAR, _LAST_YEAR = 2000, 2100
 """Cron expressions of AWS reach until 2199, and a trace may be long."""
@@ -206,7 +206,7 @@ class _Run:
             slices=self._work.slices,
             notes=self._notes(),
             conditions=world.conditions.describe(),
-            doubts=sorted({*world.group.doubts, *world.watch.doubts}),
+            doubts=sorted(world.doubts),
         )
 
     def _skip(self) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from math import ceil
 from typing import TYPE_CHECKING
 
 from simpy import Environment
-from simpy.events import EventPriority
 
 from constructs_lib.rehearsal.cloud.group import Boot, Group, Instance
 from constructs_lib.rehearsal.cloud.work_queue import WorkQueue
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 _NOTICE = 120
 """Seconds between the notice of a Spot interruption and its end ("Spot Instance interruption notices")."""
 _HOUR = 3_600
-_LAST = EventPriority(2)
-"""After all else that happens in the same second."""
 _FAILED_LAUNCH = "The launch failed in this scenario (Server.InternalError)"
 
 
@@ -86,6 +84,8 @@ class Staff:
         self._drains = drains
         self._dice = random.Random(f"reclaims {seed}")
         self._seen = 0
+        self._settled_at = -1
+        """How often something had happened to the group when note was last taken of it."""
         self._told: set[str] = set()
         """Who has heard that it will be taken away, and takes nothing new."""
         self._present: dict[str, tuple[Instance, InstanceRecord]] = {}
@@ -108,10 +108,11 @@ class Staff:
 
     def go_on(self, until: int) -> None:
         """Let everything happen that is due until a second, that second with it."""
-        stop = self._env.event()
-        stop._ok, stop._value = True, None  # as its own Timeout does
-        self._env.schedule(stop, priority=_LAST, delay=until - self._env.now)
-        self._env.run(until=stop)
+        env = self._env
+        env.run(until)
+        # It stops before what is due at that very second.
+        while env.peek() <= until:
+            env.step()
 
     def changed(self) -> frozenset[str]:
         """Return the instances that have begun or ended something since this was asked before."""
@@ -127,10 +128,13 @@ class Staff:
     def load(self, instance: Instance, _now: int) -> Load:
         """Return what the software on an instance sees of its work now."""
         used = self._work.in_use(instance.id)
-        return self._loads[min(len(self._loads) - 1, -int(-used // 1))] if used else self._loads[0]
+        return self._loads[min(self._work.accelerators, ceil(used))] if used else self._loads[0]
 
     def settle(self) -> None:
         """Take note of what has become of the group: who is new, who takes nothing new any more, who is gone."""
+        if self._group.stirred == self._settled_at and self._group.pool is None:
+            return
+        self._settled_at = self._group.stirred
         everyone = self._group.everyone
         while self._seen < len(everyone):
             self._launched(everyone[self._seen])

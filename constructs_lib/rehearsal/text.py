@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from constructs_lib.plain_text import WIDTH, harmless, paragraph, several
 from constructs_lib.rehearsal.energy import Energy
 from constructs_lib.rehearsal.figures import Waits
-from constructs_lib.rehearsal.wording import clock, duration, money, number, several, share
+from constructs_lib.rehearsal.wording import clock, duration, money, number, share
 
 if TYPE_CHECKING:
     from constructs_lib.rehearsal.report import Rehearsal, Way
-
-WIDTH = 80
 
 _HOUR = 3_600
 
@@ -29,26 +27,7 @@ def written(found: Rehearsal) -> str:
         *([] if found.tuning is None else [found.tuning.as_lines()]),
         _notes(found),
     ]
-    return _harmless("\n\n".join("\n".join(part) for part in parts if part) + "\n")
-
-
-def _harmless(text: str) -> str:
-    """The text with what a terminal would obey, and the names of a template could hold, written out."""
-    return "".join(
-        each if each == "\n" or each.isprintable() else each.encode("unicode_escape").decode() for each in text
-    )
-
-
-def paragraph(text: str, *, begins: str = "", indent: str = "") -> list[str]:
-    """A text in lines."""
-    return textwrap.wrap(
-        text,
-        WIDTH,
-        initial_indent=begins,
-        subsequent_indent=indent,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+    return harmless("\n\n".join("\n".join(part) for part in parts if part) + "\n")
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
@@ -188,7 +167,8 @@ def _shortened(text: str, most: int) -> str:
 
 
 def _notes(found: Rehearsal) -> list[str]:
-    told = [*found.record.notes, *found.cost.notes, *(f"in doubt: {each}" for each in found.record.doubts)]
+    doubts = [f"in doubt: {each}" for each in found.record.doubts]
+    told = [*found.record.notes, *found.cost.notes, *doubts, *found.choice]
     if not told:
         return []
     return ["Notes:", *(line for text in told for line in paragraph(text, begins="- ", indent="  "))]

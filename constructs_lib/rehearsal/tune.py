@@ -115,7 +115,8 @@ class Tuning:
 
     def as_lines(self) -> list[str]:
         """As the text for a terminal has it."""
-        from constructs_lib.rehearsal.text import paragraph, table
+        from constructs_lib.plain_text import paragraph
+        from constructs_lib.rehearsal.text import table
 
         more = "" if self.is_complete else "; more runs might find more"
         lines = paragraph(

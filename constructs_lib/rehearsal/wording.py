@@ -54,11 +54,6 @@ def duration(seconds: float | None) -> str:
     return f"{number(seconds / _DAY)} d"
 
 
-def several(count: int, one: str, more: str | None = None) -> str:
-    """A number and what is counted; ``more`` is what several are called, if not that with an s."""
-    return f"{count:,} {one if count == 1 else more or f'{one}s'}"
-
-
 def clock(start: datetime, seconds: float) -> str:
     """What a calendar and a clock show so long after ``start``."""
     at = start + timedelta(seconds=seconds)

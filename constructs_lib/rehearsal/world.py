@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -14,21 +13,27 @@ from constructs_lib.rehearsal.cloud.clients import Account
 from constructs_lib.rehearsal.cloud.functions import Functions
 from constructs_lib.rehearsal.cloud.group import Boot, Ending, Group, Instance
 from constructs_lib.rehearsal.cloud.lambdas import Outcome
+from constructs_lib.rehearsal.cloud.metric_math import MathReading
 from constructs_lib.rehearsal.cloud.metrics import MetricStore
-from constructs_lib.rehearsal.cloud.policies import PolicyRunner
+from constructs_lib.rehearsal.cloud.policies import PolicyReading, PolicyRunner, Seen
+from constructs_lib.rehearsal.cloud.retries import LONGEST_DELAY
 from constructs_lib.rehearsal.cloud.scheduled_actions import ScheduledActions
 from constructs_lib.rehearsal.cloud.steady import Steady
-from constructs_lib.rehearsal.cloud.work_queue import WorkQueue
+from constructs_lib.rehearsal.cloud.work_queue import QueueReading, WorkQueue
 from constructs_lib.rehearsal.machine.crew import Crew
 from constructs_lib.rehearsal.machine.instance import Image
 from constructs_lib.rehearsal.machine.load import Load
 from constructs_lib.rehearsal.proofs import Proofs
 from constructs_lib.rehearsal.staff import Staff
 from constructs_lib.rehearsal.template import Function, Template
+from constructs_lib.rehearsal.watched import Watched
 from constructs_lib.validation import complaint
 
 MINUTE = 60
 LATE_BUT_USUAL = {"AWS/AutoScaling": 120, "AWS/EC2": 120, "AWS/SQS": 120, "AWS/Lambda": 120}
+EARLY_BUT_USUAL = dict.fromkeys(LATE_BUT_USUAL, 60)
+SEEN_LATE = "how late the metrics of AWS come"
+"""One or two minutes. Those of the agent come within the minute, which is all the same here."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +46,12 @@ class Conditions:
     """Seconds until a sample can be read, by namespace. Default: LATE_BUT_USUAL, else 60."""
     fill_empty: bool = True
     """Whether FILL fills a metric without any point in the range."""
+    repeat_reaches_back: bool = False
+    """Whether FILL with REPEAT fills what is before the first point, with that point."""
+    both_missing_is_zero: bool = False
+    """Whether an operation on two series takes both for 0 where neither has a point."""
+    silence_is_zeros: bool = True
+    """Whether an expression with TIME_SERIES has points though a metric in it has none in the whole range."""
     boot_seconds: int = 120
     """From launch to InService; the agent's first sample comes a minute later."""
     zones: int | None = None
@@ -53,16 +64,73 @@ class Conditions:
     """How late a scheduled action of the group runs, 0 to 120."""
     rebalancing_spares_protected: bool = True
     """Whether the evening out of zones spares members that are protected from scale-in."""
+    longest_retry_seconds: int = LONGEST_DELAY
+    """After how many seconds at the latest a launch that failed is tried again; it is after a minute at first."""
+
+    steps_by_aggregate: bool = False
+    """Whether a step-scaling policy goes by all datapoints that its alarm judges, and not by the newest one."""
+    steps_by_silence: bool = True
+    """Whether a step-scaling policy takes silence that the alarm counts as breaching for the first step."""
+    least_change_wakes: bool = True
+    """Whether MinAdjustmentMagnitude applies to a percentage of nothing."""
+    tracking_wakes: bool = False
+    """Whether target tracking wakes an empty group."""
+
+    queue_zeros: bool = True
+    """Whether a queue reports that no message is in flight or delayed. If not, it is silent of them then."""
+    calls_keep_awake: bool = True
+    """Whether asking a queue for its attributes keeps its metrics awake."""
+    wake_lag_seconds: int = 900
+    """How late the metrics come at first of a queue that slept."""
+
+    @property
+    def of_queue(self) -> QueueReading:
+        """Return how a queue's metrics are read."""
+        return QueueReading(
+            zeros=self.queue_zeros, calls_keep_awake=self.calls_keep_awake, wake_lag=self.wake_lag_seconds
+        )
+
+    @property
+    def of_policies(self) -> PolicyReading:
+        """Return how scaling policies are read."""
+        return PolicyReading(
+            steps_by_aggregate=self.steps_by_aggregate,
+            steps_by_silence=self.steps_by_silence,
+            least_change_wakes=self.least_change_wakes,
+            tracking_wakes=self.tracking_wakes,
+        )
+
+    @property
+    def of_math(self) -> MathReading:
+        """Return how metric math is read."""
+        return MathReading(
+            fill_empty=self.fill_empty,
+            repeat_reaches_back=self.repeat_reaches_back,
+            both_missing_is_zero=self.both_missing_is_zero,
+            silence_is_zeros=self.silence_is_zeros,
+        )
 
     def describe(self) -> dict[str, Any]:
         """Return the reading of what AWS leaves open, fit for JSON."""
         return {
             "evaluation_range_extra_periods": self.extra_periods,
             "fill_fills_an_empty_metric": self.fill_empty,
+            "fill_repeats_the_first_point_before_it": self.repeat_reaches_back,
+            "operation_on_two_gaps_is_on_zeros": self.both_missing_is_zero,
+            "time_series_makes_up_for_an_empty_metric": self.silence_is_zeros,
             "alarm_delivery_seconds": self.alarm_delivery_seconds,
             "deliveries": self.deliveries,
             "scheduled_action_seconds": self.scheduled_action_seconds,
             "rebalancing_spares_protected": self.rebalancing_spares_protected,
+            "longest_retry_seconds": self.longest_retry_seconds,
+            "step_policy_goes_by_all_datapoints": self.steps_by_aggregate,
+            "step_policy_acts_on_breaching_silence": self.steps_by_silence,
+            "least_change_of_a_percentage_wakes": self.least_change_wakes,
+            "target_tracking_wakes": self.tracking_wakes,
+            "queue_reports_zeros": self.queue_zeros,
+            "asking_keeps_a_queue_awake": self.calls_keep_awake,
+            "queue_wake_lag_seconds": self.wake_lag_seconds,
+            "metric_delay_seconds": dict(LATE_BUT_USUAL if self.delays is None else self.delays),
         }
 
 
@@ -123,6 +191,7 @@ class World:
             busy=self._busyness,
             purchasing=self.template.purchasing(),
             rebalancing_spares_protected=self.conditions.rebalancing_spares_protected,
+            longest_retry=self.conditions.longest_retry_seconds,
         )
         self.scheduled_actions = ScheduledActions(
             self.template.scheduled_actions().values(),
@@ -134,6 +203,7 @@ class World:
         hands = workers or self.staff
         self._load = load or (hands.load if hands else _idling(image))
         self.queue = hands.queue if hands else WorkQueue("Jobs")
+        self.queue.reading = self.conditions.of_queue
         delays = self.conditions.delays
         self.store = MetricStore(LATE_BUT_USUAL if delays is None else delays)
         self.crew = Crew(self.group, self.store, image, self._load)
@@ -149,15 +219,15 @@ class World:
         )
         self.physical_ids: dict[str, str] = {}
         self.notifications: list[tuple[int, str, str]] = []
-        extra, fill_empty = self.conditions.extra_periods, self.conditions.fill_empty
-        self.watch = AlarmWatch(self.store, extra=extra, fill_empty=fill_empty)
+        self.watch = AlarmWatch(self.store, extra=self.conditions.extra_periods, reading=self.conditions.of_math)
         self._scripted: list[tuple[int, Callable[[], None]]] = []
         self._group_figures = Steady(self.store)
+        self._told_of_group: Mapping[str, int] | None = None
         self._queue_figures = Steady(self.store)
         self._read_template()
 
     def _read_template(self) -> None:
-        self._policies = PolicyRunner(self.template, self.group)
+        self._policies = PolicyRunner(self.template, self.group, self.conditions.of_policies)
         self.watch.read(self.template, self._can_change)
 
     def _can_change(self, target: str) -> bool:
@@ -243,6 +313,12 @@ class World:
         """Return the minutes at which an alarm changed to a state."""
         return [at // MINUTE for at, name, new in self.alarm_history if name == alarm.name and new == state]
 
+    @property
+    def doubts(self) -> set[str]:
+        """Return what AWS leaves open and could have mattered to the fleet."""
+        queue = self.queue.doubts if self.watch.acts_on(self.queue.keys) else set()
+        return self.group.doubts | self.watch.doubts | queue
+
     # One minute
 
     def tick(self) -> None:
@@ -290,34 +366,42 @@ class World:
             return self.now
         arrival = self.staff.work.next_arrival
         nothing_more = self.now if arrival is None else arrival
-        return min(nothing_more, self.scheduled_actions.next_due, self.lambdas.next_run(self.now))
+        # The functions whose runs are left out call the queue, but not in minutes that are skipped.
+        next_run = self.lambdas.next_run(self.now)
+        falls_asleep = self.queue.awake_until if self.queue.awake_until > self.now else float("inf")
+        return min(nothing_more, self.scheduled_actions.next_due, next_run, falls_asleep - MINUTE)
 
     def skip_to(self, now: int) -> None:
         """Let time pass in which nothing happens, up to a full minute."""
         self.now = self.account.now = now
 
     def _image(self) -> Image:
-        if not self._leaves_out:
-            return Image(self.template)
-        return Image(self.template, watched_metrics(self.template), watched_dimensions(self.template))
+        return Image(self.template, Watched.by(self.template) if self._leaves_out else None)
 
     def _busyness(self, instance: Instance, now: int) -> float:
         return self.crew.busyness(instance, now)
 
     def _publish(self) -> None:
         self.crew.publish(self.now, None if self.staff is None else self.staff.changed())
-        group = frozenset({("AutoScalingGroupName", self.group.name)})
-        figures = {("AWS/AutoScaling", metric, group): value for metric, value in self.group.metrics().items()}
-        self._group_figures.tell(self.now, figures)
+        metrics = self.group.metrics()
+        if metrics is not self._told_of_group:
+            self._told_of_group = metrics
+            group = frozenset({("AutoScalingGroupName", self.group.name)})
+            figures = {("AWS/AutoScaling", metric, group): value for metric, value in metrics.items()}
+            self._group_figures.tell(self.now, figures)
         if self.group.in_service:
             # Workers ask for messages all the time.
-            self.queue.touch(self.now)
+            self.queue.poll(self.now)
         self._queue_figures.tell(self.now, self.queue.figures(self.now), hidden_until=self.queue.lag_until)
 
     def _act_on_alarms(self) -> None:
         for action in self.watch.tick(self.now):
             if self._policies.knows(action.target):
-                self._policies.run(action.target, self.now, action.threshold, action.points)
+                alarm = self.alarms[action.alarm]
+                if action.has_changed and any(namespace in LATE_BUT_USUAL for namespace, _, _ in alarm.metrics):
+                    self.group.doubts.add(SEEN_LATE)
+                seen = Seen.of(action.threshold, action.points, alarm.n)
+                self._policies.run(action.target, self.now, seen)
             elif action.has_changed:
                 due = self.now + self.conditions.alarm_delivery_seconds
                 if not self.lambdas.alarm_acts(action.alarm, action.target, self.now, due):
@@ -341,24 +425,6 @@ class World:
             rule, cure = "be one of the library's, which alone are simulated", "invoke another one"
             raise ArgumentError(complaint(self.group.name, "function", rule, function, cure))
         return outcome
-
-
-def watched_metrics(template: Template) -> frozenset[str]:
-    """Return the names of the metrics that an alarm, or a setting of a function, mentions."""
-    asked = {metric for alarm in template.alarms().values() for _, metric, _ in alarm.metrics}
-    return frozenset(asked | _words_of_settings(template))
-
-
-def watched_dimensions(template: Template) -> frozenset[str]:
-    """Return the names of the dimensions by which an alarm or a function may ask for a metric."""
-    keys = [key for alarm in template.alarms().values() for key in alarm.metrics]
-    asked = {name for _, _, dimensions in keys for name, _ in dimensions}
-    return frozenset({"AutoScalingGroupName", "InstanceId"} | asked | _words_of_settings(template))
-
-
-def _words_of_settings(template: Template) -> set[str]:
-    settings = [value for function in template.functions().values() for value in function.environment.values()]
-    return {word for value in settings for word in re.findall(r"\w+", str(value))}
 
 
 def _idling(image: Image) -> Callable[[Instance, int], Load]:

@@ -37,6 +37,7 @@ __all__ = [
 
 
 _JUDGED = (State.BUSY, State.IDLE, State.UNKNOWN)
+_NO_FINDINGS: Mapping[str, Finding] = {}
 
 
 class Capacity(Protocol):
@@ -78,15 +79,21 @@ def decide(facts: Facts, policy: IdlePolicy) -> Decision:
     )
 
 
-def judge(member: Member, readings: Mapping[str, Reading], policy: IdlePolicy, now: datetime) -> Verdict:
+def judge(
+    member: Member,
+    readings: Mapping[str, Reading],
+    policy: IdlePolicy,
+    now: datetime,
+    findings: Mapping[str, Finding] = _NO_FINDINGS,
+) -> Verdict:
     """Return the verdict on one member from what EC2, Session Manager and its signals say.
 
-    `readings` are keyed by signal name. Signals are taken in the policy's order and the first that is not
-    idle decides, so later ones need not be there; a signal that is needed and missing makes the member
-    unknown.
+    `readings` are keyed by signal name, and so are `findings`, which are known of some of them. Signals are taken in
+    the policy's order and the first that is not idle decides, so later ones need not be there; a signal that is needed
+    and missing makes the member unknown.
     """
     standing = judge_standing(member, policy, now)
-    return standing or _judge_signals(member, readings, policy, now)
+    return standing or _judge_signals(member, readings, policy, now, findings)
 
 
 def judge_standing(member: Member, policy: IdlePolicy, now: datetime) -> Verdict | None:
@@ -172,10 +179,16 @@ def _judge_lifecycle(member: Member) -> Verdict | None:
     return Verdict(state=state, reason=f"not in service: {member.lifecycle_state}")
 
 
-def _judge_signals(member: Member, readings: Mapping[str, Reading], policy: IdlePolicy, now: datetime) -> Verdict:
+def _judge_signals(
+    member: Member,
+    readings: Mapping[str, Reading],
+    policy: IdlePolicy,
+    now: datetime,
+    findings: Mapping[str, Finding],
+) -> Verdict:
     idle: list[Idle] = []
     for signal in policy.signals:
-        finding = find(signal, readings, member, policy, now)
+        finding = findings.get(signal.name) or find(signal, readings, member, policy, now)
         if isinstance(finding, Busy):
             return Verdict(state=State.BUSY, reason=finding.reason, at_work=finding.at_work)
         if isinstance(finding, Unknown):
@@ -199,9 +212,10 @@ def _verdict(member: Member, facts: Facts, policy: IdlePolicy) -> Verdict | None
     readings = facts.readings.get(member.instance_id)
     if readings is None:
         return facts.settled.get(member.instance_id)
+    findings = facts.findings.get(member.instance_id, _NO_FINDINGS)
     if not facts.first_signal_only:
-        return judge(member, readings, policy, facts.now)
-    verdict = judge(member, readings, replace(policy, signals=policy.signals[:1]), facts.now)
+        return judge(member, readings, policy, facts.now, findings)
+    verdict = judge(member, readings, replace(policy, signals=policy.signals[:1]), facts.now, findings)
     return replace(verdict, is_partial=verdict.state is State.IDLE and len(policy.signals) > 1)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from release_idle.measurement import Reading
+from release_idle.measurement import Finding, Reading
 from release_idle.members import Member, Verdict
 from release_idle.planning import Plan
 from release_idle.unknown_memory import UnknownMemory
@@ -18,6 +18,7 @@ class Facts:
     """Everything that a pass knows at one moment.
 
     `readings` holds an entry, by signal name and maybe empty, for each member that was looked at; only those can go.
+    `findings` are what is known already of what they say under the pass's own policy; the others are worked out.
     `settled` are the verdicts on the others from an earlier look. `backlog` is None when the queue could not be read.
     `asked_to_leave` says when an earlier pass asked for a member's termination: whatever the group says, it goes.
     `first_signal_only` says that the other signals were not asked: whoever is idle by the first one alone stays.
@@ -38,6 +39,7 @@ class Facts:
     first_signal_only: bool = False
     used_before: Sequence[int] | None = None
     spare: Mapping[str, str] | None = None
+    findings: Mapping[str, Mapping[str, Finding]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -55,6 +55,7 @@ def look_at(surveyor: Surveyor, group: Group, earlier: Earlier, only: Sequence[s
         desired=group.desired_capacity,
         members=survey.members,
         readings=survey.readings,
+        findings=survey.findings,
         # After the metrics: what has been taken from the queue meanwhile is still among its messages.
         backlog=backlog if first_signal_only else surveyor.backlog(),
         suspended_processes=group.suspended_processes,

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from operator import attrgetter
 from typing import Literal, NamedTuple, TypeAlias
@@ -59,17 +61,17 @@ class Window:
     end: datetime
     period_seconds: int
 
-    @property
+    @cached_property
     def length(self) -> timedelta:
         """How long an instance must have been seen idle."""
         return self.end - self.start
 
-    @property
+    @cached_property
     def slack(self) -> timedelta:
         """How long a series may be silent at a time."""
         return timedelta(seconds=TOLERATED_PERIODS * self.period_seconds)
 
-    @property
+    @cached_property
     def made_up_from(self) -> datetime:
         """From when on idle points may make up for silence within the window.
 
@@ -161,6 +163,8 @@ class Idle:
 Finding: TypeAlias = Busy | Unknown | Idle
 
 
+# A pass judges hundreds of members at one moment.
+@lru_cache(maxsize=4)
 def window_before(now: datetime, *, window_seconds: int, period_seconds: int) -> Window:
     """Return the newest window that ends before the provisional points."""
     end = now - timedelta(seconds=PROVISIONAL_PERIODS * period_seconds)
@@ -216,11 +220,10 @@ def examine(signal: Signal, reading: Reading, window: Window, *, expected_from: 
     if signal.means == "doubt":
         points = [point for point in points if not point.value >= signal.idle_below]
     covers = timedelta(seconds=reading.period_seconds)
-    recent = [point for point in points if point.at + covers > window.start]
-    busy = [point for point in recent if point.value >= signal.idle_below]
-    if busy:
-        value, at = busy[-1].value, busy[-1].at
-        was = f"{_title(signal)} was {value:g} at {_clock_time(at)}"
+    recent = points[bisect_right(points, window.start - covers, key=_BY_TIME) :]
+    busy = next((point for point in reversed(recent) if point.value >= signal.idle_below), None)
+    if busy is not None:
+        was = f"{_title(signal)} was {busy.value:g} at {_clock_time(busy.at)}"
         if _has_ended(points[-1].at, window, covers):
             return Unknown(f"{was} and has had no data since {_clock_time(points[-1].at + covers)}")
         at_work = signal.means == "work" and _is_still_busy(signal, reading, window)
@@ -229,13 +232,14 @@ def examine(signal: Signal, reading: Reading, window: Window, *, expected_from: 
     nonsense = [point for point in recent if not math.isfinite(point.value) or point.value < 0]
     if nonsense:
         return Unknown(f"{_title(signal)} holds {nonsense[-1].value} at {_clock_time(nonsense[-1].at)}")
-    settled = [point.at for point in recent if point.at < window.end]
+    settled = [point.at for point in recent[: bisect_left(recent, window.end, key=_BY_TIME)]]
     silence = _silence(settled, window, max(window.start, expected_from), covers)
     if silence:
         return Unknown(f"{_title(signal)} {silence}")
     since = _idle_since(points, signal, covers)
     begin = max(since, window.made_up_from + timedelta(seconds=window.period_seconds))
-    seen = covers * len({point.at for point in points if begin <= point.at < window.end})
+    first, end = (bisect_left(points, moment, key=_BY_TIME) for moment in (begin, window.end))
+    seen = covers * len({point.at for point in points[first:end]})
     young = expected_from > window.start
     if seen < window.length and not young:
         return Unknown(f"{_title(signal)} was seen idle for {_minutes(seen)} of {_minutes(window.length)} min")
@@ -316,11 +320,8 @@ def _tolerated(window: Window, covers: timedelta) -> timedelta:
 
 def _idle_since(points: Sequence[Point], signal: Signal, covers: timedelta) -> datetime:
     """Return the end of the last period that was not idle, or the first point when all are."""
-    since = points[0].at
-    for point in points:
-        if not 0 <= point.value < signal.idle_below:
-            since = point.at + covers
-    return since
+    newest = next((point for point in reversed(points) if not 0 <= point.value < signal.idle_below), None)
+    return points[0].at if newest is None else newest.at + covers
 
 
 def period_start(at: datetime, period_seconds: int) -> datetime:

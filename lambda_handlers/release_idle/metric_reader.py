@@ -84,7 +84,7 @@ def _gather(gathered: _Gathered, result: MetricResult, known: dict[datetime, dat
     gathered.status = result.get("StatusCode")
     gathered.lengths_differ |= len(stamps) != len(values)
     # Hundreds of series have their points at the same times; each time is kept once.
-    gathered.stamps += (known.setdefault(at, at) for at in stamps)
+    gathered.stamps += map(known.setdefault, stamps, stamps)
     gathered.values += values
 
 

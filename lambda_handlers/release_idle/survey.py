@@ -9,6 +9,7 @@ from datetime import datetime
 from release_idle.aws import Clients, UnreadableSessions, read_active_sessions, read_machines
 from release_idle.decision import find, is_to_be_asked, judge_standing
 from release_idle.measurement import (
+    Finding,
     Reading,
     Series,
     Signal,
@@ -40,11 +41,13 @@ class Survey:
     """All members of the group as they were at one moment.
 
     `readings` has an entry for each member that was looked at: its signals by name, empty if none had to be asked.
+    `findings` are what those say, as far as that had to be known to ask on.
     """
 
     at: datetime
     members: tuple[Member, ...]
     readings: Mapping[str, Mapping[str, Reading]]
+    findings: Mapping[str, Mapping[str, Finding]] = field(default_factory=dict)
 
 
 @dataclass
@@ -85,8 +88,7 @@ class Surveyor:
         members = tuple(_member(each, machines, sessions) for each in group.members)
         ids = {each.instance_id for each in looked_at}
         signals = self.settings.policy.signals[: 1 if first_signal_only else None]
-        readings = self._readings([member for member in members if member.instance_id in ids], signals, now)
-        return Survey(at=now, members=members, readings=readings)
+        return self._survey(members, [member for member in members if member.instance_id in ids], signals, now)
 
     def backlog(self) -> Backlog | None:
         """Return the work on the queue: none without a queue, None if it cannot be read."""
@@ -157,27 +159,29 @@ class Surveyor:
             self._failed("Auto Scaling DescribeWarmPool", str(error))
             return ()
 
-    def _readings(
-        self, members: Sequence[Member], signals: Sequence[Signal], now: datetime
-    ) -> Mapping[str, Mapping[str, Reading]]:
-        """Read the members' signals, each one only of those that nothing before it has decided."""
+    def _survey(
+        self, members: tuple[Member, ...], looked_at: Sequence[Member], signals: Sequence[Signal], now: datetime
+    ) -> Survey:
+        """Read the signals of those that are looked at, each one only of those that nothing before it has decided."""
         policy = self.settings.policy
-        readings: dict[str, dict[str, Reading]] = {member.instance_id: {} for member in members}
+        readings: dict[str, dict[str, Reading]] = {member.instance_id: {} for member in looked_at}
+        findings: dict[str, dict[str, Finding]] = {member.instance_id: {} for member in looked_at}
         undecided = [
             member
-            for member in members
+            for member in looked_at
             if member.machine is not None and is_to_be_asked(judge_standing(member, policy, now), policy)
         ]
         for signal in signals:
             if not undecided:
                 break
             self._read(signal, undecided, readings, now)
+            for member in undecided:
+                finding = find(signal, readings[member.instance_id], member, policy, now)
+                findings[member.instance_id][signal.name] = finding
             undecided = [
-                member
-                for member in undecided
-                if is_to_be_asked(find(signal, readings[member.instance_id], member, policy, now), policy)
+                member for member in undecided if is_to_be_asked(findings[member.instance_id][signal.name], policy)
             ]
-        return readings
+        return Survey(at=now, members=members, readings=readings, findings=findings)
 
     def _read(
         self,

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from constructs_lib.rehearsal.cloud.metric_math import Context, Series, UnsupportedExpression, evaluate
+from constructs_lib.rehearsal.cloud.metric_math import Context, MathReading, Series, UnsupportedExpression, evaluate
 
 _GRID = (0, 60, 120)
 
 
-def _evaluate(expression: str, fill_empty: bool = True, **series: Series) -> Series:
-    return evaluate(expression, Context(series, _GRID, fill_empty))
+_USUAL = MathReading()
+
+
+def _evaluate(expression: str, reading: MathReading = _USUAL, **series: Series) -> Series:
+    return evaluate(expression, Context(series, _GRID, reading))
 
 
 def test_arithmetic_reads_a_missing_side_as_zero() -> None:
@@ -23,6 +26,22 @@ def test_comparison_of_two_series_reads_a_missing_side_as_zero() -> None:
 
 def test_both_sides_missing_is_no_point() -> None:
     assert _evaluate("a + b", a={0: 1.0}, b={0: 1.0}) == {0: 2.0}
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("a + b", {0: 2.0, 60: 0.0, 120: 0.0}),
+        ("a >= b", {0: 1.0, 60: 1.0, 120: 1.0}),
+        ("a AND b", {0: 1.0, 60: 0.0, 120: 0.0}),
+        ("a / b", {0: 1.0}),
+        ("a + 1", {0: 2.0}),
+    ],
+)
+def test_both_sides_missing_may_be_zeros_and_a_number_is_never_missing(expression: str, expected: Series) -> None:
+    """Undocumented, so both are possible."""
+    reading = MathReading(both_missing_is_zero=True)
+    assert _evaluate(expression, reading, a={0: 1.0}, b={0: 1.0}) == expected
 
 
 def test_number_beside_a_series_makes_no_point_where_the_series_has_none() -> None:
@@ -51,9 +70,16 @@ def test_fill_with_a_number_and_with_the_last_value() -> None:
     assert _evaluate("FILL(a, REPEAT)", a={60: 1.0}) == {60: 1.0, 120: 1.0}
 
 
+def test_repeat_before_the_first_point_is_undocumented_so_both_are_possible() -> None:
+    reading = MathReading(repeat_reaches_back=True)
+    assert _evaluate("FILL(a, REPEAT)", reading, a={60: 1.0, 120: 2.0}) == {0: 1.0, 60: 1.0, 120: 2.0}
+    assert _evaluate("FILL(a, REPEAT)", reading, a={}) == {}
+    assert _evaluate("FILL(a, LINEAR)", reading, a={60: 1.0}) == {60: 1.0}
+
+
 def test_fill_of_a_series_without_any_point_is_undocumented_so_both_are_possible() -> None:
     assert _evaluate("FILL(a, 0)", a={}) == {0: 0.0, 60: 0.0, 120: 0.0}
-    assert _evaluate("FILL(a, 0)", fill_empty=False, a={}) == {}
+    assert _evaluate("FILL(a, 0)", MathReading(fill_empty=False), a={}) == {}
 
 
 def test_array_forms_take_the_members_that_have_a_point() -> None:

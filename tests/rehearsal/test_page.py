@@ -15,16 +15,17 @@ from xml.etree import ElementTree as Xml
 
 import pytest
 
+from constructs_lib.markup import element, text
 from constructs_lib.rehearsal.figures import figures_of
 from constructs_lib.rehearsal.page import waiting
 from constructs_lib.rehearsal.page.axes import amounts, moments, spaced
-from constructs_lib.rehearsal.page.markup import element, text
 from constructs_lib.rehearsal.page.series import Timeline, column_width, in_columns, paid, used, wanted
 from constructs_lib.rehearsal.record import Record
 from constructs_lib.rehearsal.report import Rehearsal, Way
 from constructs_lib.rehearsal.tunable import Settings
 from constructs_lib.rehearsal.tune import Trial, Tuning
 from tests.rehearsal.made_records import HOUR, MONDAY, cut_off, job, long_run, record, rehearsal, two_jobs
+from tests.support.colours import SCHEMES, contrast, luminance, schemes
 
 HOSTILE = "</script><script>alert(1)</script>\"'&<!--\x00\x1b[31m\ud800"
 SETTINGS = Settings(window_s=900, warm_up_s=600, messages_per_instance=1, minimum=0, pool=0)
@@ -183,40 +184,19 @@ def test_tables_name_their_rows_and_columns(page: str) -> None:
         assert {len(row) for row in rows} == {len(rows[0])}
 
 
-def _luminance(colour: str) -> float:
-    """ "Web Content Accessibility Guidelines 2.1", relative luminance."""
-    parts = colour.lstrip("#")
-    parts = "".join(each * 2 for each in parts) if len(parts) == 3 else parts
-    linear = []
-    for n in (0, 2, 4):
-        value = int(parts[n : n + 2], 16) / 255
-        linear.append(value / 12.92 if value <= 0.03928 else ((value + 0.055) / 1.055) ** 2.4)
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
-def _contrast(one: str, other: str) -> float:
-    low, high = sorted((_luminance(one), _luminance(other)))
-    return (high + 0.05) / (low + 0.05)
-
-
-@pytest.mark.parametrize("scheme", [0, 1, 2], ids=["light", "dark", "print"])
-def test_texts_and_marks_stand_out(scheme: int) -> None:
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_texts_and_marks_stand_out(scheme: str) -> None:
     """WCAG 2.1: 4.5 for text (AA), 3 for what a picture is made of."""
-    style = html(two_jobs).partition("<style>")[2].partition("</style>")[0]
-    colours = [
-        dict(re.findall(r"--(\w+): (#\w+)", block)) for block in re.findall(r":root \{(.*?)\}", style, re.DOTALL)
-    ]
-    chosen = colours[scheme]
+    chosen = schemes(html(two_jobs))[scheme]
 
-    assert len(colours) == 3
     for ground in ("ground", "raised"):
         for name in ("ink", "faint", "bad"):
-            assert _contrast(chosen[name], chosen[ground]) >= 4.5, (name, ground)
+            assert contrast(chosen[name], chosen[ground]) >= 4.5, (name, ground)
     for name in ("used", "wanted"):
-        assert _contrast(chosen[name], chosen["ground"]) >= 3, name
+        assert contrast(chosen[name], chosen["ground"]) >= 3, name
     neighbours = (("used", "paid"), ("used", "idle"), ("idle", "starting"), ("starting", "draining"))
     for one, other in neighbours:
-        assert _luminance(chosen[one]) != _luminance(chosen[other])
+        assert luminance(chosen[one]) != luminance(chosen[other])
 
 
 # --- geometry --------------------------------------------------------------------------------------------------------

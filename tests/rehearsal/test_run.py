@@ -10,18 +10,21 @@ import pytest
 
 from constructs_lib.rehearsal import run as module
 from constructs_lib.rehearsal.alternatives import ALTERNATIVES
-from constructs_lib.rehearsal.cloud.alarms import Alarm
+from constructs_lib.rehearsal.cloud.alarms import OPEN, Alarm
 from constructs_lib.rehearsal.cloud.metrics import MetricStore
+from constructs_lib.rehearsal.cloud.policies import AGGREGATED, BY_SILENCE, LEAST_CHANGE, WAKES
 from constructs_lib.rehearsal.cloud.replacing import SPARED_BY_REBALANCING
+from constructs_lib.rehearsal.cloud.retries import TRIES_AGAIN
 from constructs_lib.rehearsal.cloud.scheduled_actions import RUNS_LATE
+from constructs_lib.rehearsal.cloud.work_queue import CALLS_KEEP_AWAKE, WAKES_LATE
 from constructs_lib.rehearsal.cold_start import ColdStart
 from constructs_lib.rehearsal.record import Record
-from constructs_lib.rehearsal.run import other_readings, rehearse
+from constructs_lib.rehearsal.run import other_readings, rehearse, together
 from constructs_lib.rehearsal.simulate import Scenario
 from constructs_lib.rehearsal.trace import Job, Trace
 from constructs_lib.rehearsal.tunable import Tunable, adaptive_copy
 from constructs_lib.rehearsal.tune import MOST_RUNS
-from constructs_lib.rehearsal.world import Conditions
+from constructs_lib.rehearsal.world import SEEN_LATE, Conditions
 from tests.rehearsal.made_records import PRICES, cut_off, instance, job, record, two_jobs
 from tests.rehearsal.test_tune import TEMPLATE
 
@@ -94,6 +97,110 @@ def test_where_a_reading_could_matter_the_worst_of_all_counts(simulated: Callabl
     assert len(simulation.asked) == 1 + 3 + 1
     assert found.figures.interrupted == 1
     assert found.record.doubts == [RANGE, FILL]
+
+
+def _as_read(of: Record, conditions: Conditions | None, *doubts: str) -> Record:
+    """The record of a run that tells with which reading it came about."""
+    return replace(of, conditions=(conditions or Conditions()).describe(), doubts=list(doubts))
+
+
+def _later(record: Record, seconds: float) -> Record:
+    """The same work, with an instance that is paid for longer."""
+    return replace(record, instances=[replace(record.instances[0], ended_s=seconds)], end_s=seconds)
+
+
+def test_what_is_worse_for_itself_is_also_played_all_at_once(simulated: Callable[..., Simulated]) -> None:
+    """Of the three ranges the longest is the worst; a run with it, and with FILL that leaves an empty metric so."""
+
+    def answer(conditions: Conditions | None) -> Record:
+        read = conditions or Conditions()
+        paid = 2_000.0 + 1_000 * (read.extra_periods == 1) + 2_000 * (read.extra_periods == 5)
+        return _as_read(_later(two_jobs(), paid + 4_000 * (not read.fill_empty)), conditions, RANGE, FILL)
+
+    simulation = simulated(answer)
+    found = asked()
+
+    last = simulation.asked[-1]["conditions"]
+    assert len(simulation.asked) == 1 + 3 + 1 + 1
+    assert (last.extra_periods, last.fill_empty) == (5, False)
+    assert found.record.end_s == 8_000
+    assert [each["differs"] for each in found.as_json()["readings"]] == [
+        {},
+        {"evaluation_range_extra_periods": 0},
+        {"evaluation_range_extra_periods": 1},
+        {"evaluation_range_extra_periods": 5},
+        {"fill_fills_an_empty_metric": False},
+        {"evaluation_range_extra_periods": 5, "fill_fills_an_empty_metric": False},
+    ]
+    (said,) = found.choice
+    assert said.startswith("played in 6 readings, with one thing read another way at a time, and all that made it")
+    # 2,000 s and 8,000 s of two accelerators.
+    assert "paid are 1.11 to 4.44 accelerator-hours, and 95% of jobs wait up to 5 min." in said
+
+
+def test_one_reading_that_is_worse_is_not_played_twice(simulated: Callable[..., Simulated]) -> None:
+    simulation = simulated(lambda read: _as_read(cut_off() if read and not read.fill_empty else two_jobs(), read, FILL))
+    found = asked()
+
+    assert len(simulation.asked) == 2
+    assert found.figures.interrupted == 1
+    assert "with one thing read another way at a time:" in " ".join(found.as_text().split())
+
+
+def test_where_the_same_is_paid_the_longer_waits_are_worse(simulated: Callable[..., Simulated]) -> None:
+    """The reading with 1 % more hours and shorter waits is none that one has to be warned of."""
+
+    def answer(conditions: Conditions | None) -> Record:
+        if conditions is None:
+            return _as_read(record(jobs=[job(0, 900, 1_800)], instances=[instance(0, 900, 3_600, 3_600)]), None, FILL)
+        return _as_read(record(jobs=[job(0, 60, 960)], instances=[instance(0, 60, 3_600, 3_630)]), conditions, FILL)
+
+    simulated(answer)
+
+    assert asked().figures.waits.p95 == 900
+
+
+def test_without_doubts_nothing_is_said_of_readings(simulated: Callable[..., Simulated]) -> None:
+    simulated(lambda _: two_jobs())
+    assert asked().choice == []
+    assert len(asked().as_json()["readings"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("doubt", "changes"),
+    [
+        (f"Idle: {OPEN['fill_empty']}", [{"fill_empty": False}]),
+        (f"Idle: {OPEN['repeat_reaches_back']}", [{"repeat_reaches_back": True}]),
+        (f"Idle: {OPEN['both_missing_is_zero']}", [{"both_missing_is_zero": True}]),
+        (f"Idle: {OPEN['silence_is_zeros']}", [{"silence_is_zeros": False}]),
+        (f"Idle: {OPEN['queue_zeros']}", [{"queue_zeros": False}]),
+        (WAKES_LATE, [{"wake_lag_seconds": 60}]),
+        (CALLS_KEEP_AWAKE, [{"calls_keep_awake": False}]),
+        (SEEN_LATE, [{"delays": {"AWS/AutoScaling": 60, "AWS/EC2": 60, "AWS/SQS": 60, "AWS/Lambda": 60}}]),
+        (AGGREGATED, [{"steps_by_aggregate": True}]),
+        (BY_SILENCE, [{"steps_by_silence": False}]),
+        (LEAST_CHANGE, [{"least_change_wakes": False}]),
+        (WAKES, [{"tracking_wakes": True}]),
+        (TRIES_AGAIN, [{"longest_retry_seconds": 60}, {"longest_retry_seconds": 900}]),
+    ],
+)
+def test_each_doubt_has_its_own_other_readings_and_no_more(doubt: str, changes: list[dict[str, Any]]) -> None:
+    assert other_readings([doubt]) == [replace(Conditions(), **each) for each in changes]
+
+
+def test_each_other_reading_is_told_in_the_report() -> None:
+    """Or nobody could say with which reading the figures came about."""
+    doubts = [*OPEN.values(), WAKES_LATE, CALLS_KEEP_AWAKE, SEEN_LATE, AGGREGATED, BY_SILENCE, LEAST_CHANGE, WAKES]
+    for reading in other_readings([*doubts, TRIES_AGAIN, SPARED_BY_REBALANCING, RUNS_LATE, RANGE]):
+        if reading != Conditions():
+            told, usual = reading.describe(), Conditions().describe()
+            assert sum(told[name] != usual[name] for name in usual) == 1
+
+
+def test_readings_go_together_and_the_last_counts_of_what_several_change() -> None:
+    several = [Conditions(extra_periods=5), Conditions(extra_periods=0), Conditions(tracking_wakes=True)]
+    assert together(several) == Conditions(extra_periods=0, tracking_wakes=True)
+    assert together([]) == Conditions()
 
 
 def test_only_what_is_in_doubt_is_read_another_way() -> None:

@@ -7,11 +7,12 @@ from dataclasses import replace
 
 import pytest
 
+from constructs_lib.plain_text import several
 from constructs_lib.rehearsal.energy import Energy
 from constructs_lib.rehearsal.record import Record
 from constructs_lib.rehearsal.report import Way
 from constructs_lib.rehearsal.text import power
-from constructs_lib.rehearsal.wording import clock, duration, money, number, several, share
+from constructs_lib.rehearsal.wording import clock, duration, money, number, share
 from tests.rehearsal.made_records import MONDAY, cut_off, instance, job, long_run, record, rehearsal, two_jobs
 from tests.rehearsal.test_page import with_everything
 

@@ -25,6 +25,7 @@ from constructs_lib import (
 )
 from constructs_lib.errors import ArgumentError
 from constructs_lib.rehearsal.tunable import Settings, Tunable
+from constructs_lib.statements import KEY
 from tests.support.stacks import fleet, stack
 
 GROUP = "AWS::AutoScaling::AutoScalingGroup"
@@ -77,14 +78,22 @@ def test_settings_are_read_from_the_template() -> None:
 def test_a_changed_copy_is_the_template_that_the_construct_would_write(arguments: dict[str, Any]) -> None:
     meant = synthesized(**arguments)
 
-    assert tunable(usual()).written(tunable(meant).now) == meant
+    assert tunable(usual()).written(tunable(meant).now) == _as_played(meant)
+
+
+def _as_played(template: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The template without what it states to people, of which nothing is played."""
+    played = copy.deepcopy(dict(template))
+    for resource in played["Resources"].values():
+        resource.get("Metadata", {}).pop(KEY, None)
+    return played
 
 
 def test_so_it_is_for_a_fleet_with_hours() -> None:
     before = synthesized(schedule=OFFICE)
     meant = synthesized(schedule=OFFICE, idle=policy(30), min_capacity=1)
 
-    assert tunable(before).written(tunable(meant).now) == meant
+    assert tunable(before).written(tunable(meant).now) == _as_played(meant)
 
 
 def test_an_adaptive_policy_becomes_a_fixed_one() -> None:

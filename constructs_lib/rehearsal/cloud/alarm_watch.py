@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from constructs_lib.rehearsal.cloud.alarms import Alarm, State
 from constructs_lib.rehearsal.cloud.composite import CompositeAlarm, composite_alarms
+from constructs_lib.rehearsal.cloud.metric_math import MathReading
 from constructs_lib.rehearsal.cloud.metrics import Key, MetricStore
+from constructs_lib.rehearsal.cloud.rest import Rest
 from constructs_lib.rehearsal.cloud.slots import Slots
 from constructs_lib.rehearsal.template import Template
 
@@ -30,12 +32,14 @@ class Action(NamedTuple):
 class _Memory:
     """What is remembered of one alarm, so that nothing is worked out twice.
 
-    ``points`` are what it saw when it was last evaluated in each minute of a cycle.
+    ``points`` are what it saw when it was last evaluated in each minute of a cycle, and when that was. ``rest`` is kept
+    of an alarm that does nothing while it is OK, and whose slots are.
     """
 
     alarm: Alarm
     slots: Slots | None
-    points: dict[int, list[float | None]] = field(default_factory=dict)
+    rest: Rest | None
+    points: dict[int, tuple[int, list[float | None]]] = field(default_factory=dict)
     _judged: tuple[list[float | None], State, State] | None = None
     """From which points, and from which state, it last went to which state."""
 
@@ -54,7 +58,7 @@ class AlarmWatch:
     state. They are asked at each change, and every five minutes.
     """
 
-    def __init__(self, store: MetricStore, *, extra: int, fill_empty: bool) -> None:
+    def __init__(self, store: MetricStore, *, extra: int, reading: MathReading) -> None:
         self.alarms: dict[str, Alarm] = {}
         self.composites: list[CompositeAlarm] = []
         self.states: dict[str, State] = {}
@@ -62,10 +66,10 @@ class AlarmWatch:
         self.doubts: set[str] = set()
         self._store = store
         self._extra = extra
-        self._fill_empty = fill_empty
+        self._reading = reading
         self._memories: dict[str, _Memory] = {}
-        self._new_at: dict[str, int] = {}
-        """When an alarm last changed, or may have seen something new."""
+        self._changed_at: dict[str, int] = {}
+        """When an alarm last changed, or was first evaluated."""
         self._unseen: dict[str, list[Key]] = {}
         """The series that nobody has published yet, of each alarm that has been evaluated."""
         self._acts: Callable[[str], bool] = _nothing_acts
@@ -85,6 +89,10 @@ class AlarmWatch:
         self._unseen.clear()
         self._acts = acts
 
+    def acts_on(self, keys: Collection[Key]) -> bool:
+        """Return whether an alarm that can change the fleet asks for one of these series."""
+        return any(self._can_act(alarm) and not set(keys).isdisjoint(alarm.metrics) for alarm in self.alarms.values())
+
     @property
     def notes(self) -> list[str]:
         """Return what alarms that act on the fleet ask for, and nothing has published."""
@@ -98,7 +106,8 @@ class AlarmWatch:
     def tick(self, now: int) -> Iterator[Action]:
         """Evaluate each alarm in turn; a scaling policy's action comes again each minute, others at a change."""
         for name, alarm in list(self.alarms.items()):
-            yield from self._evaluate(name, alarm, now)
+            if not self._rests(name, alarm, now):
+                yield from self._evaluate(name, alarm, now)
         for composite in self.composites:
             changed, targets = composite.tick(now, self.states)
             self._note(composite.name, composite.state, now, changed)
@@ -109,35 +118,56 @@ class AlarmWatch:
         if any(composite.is_waiting for composite in self.composites):
             return False
         names = [*self.alarms, *(each.name for each in self.composites)]
-        return all(now - self._new_at.get(name, now) >= _CYCLE for name in names)
+        return all(now - self._changed_at.get(name, now) >= _CYCLE for name in names) and all(
+            # Each minute of the cycle was like the one before it.
+            each.is_steady(self._store, now, cycle=_CYCLE, cycles=2, extra=self._extra)
+            for each in self.alarms.values()
+        )
+
+    def _rests(self, name: str, alarm: Alarm, now: int) -> bool:
+        """Return whether an alarm is known to stay as it is now."""
+        memory = self._memories.get(name)
+        if memory is None or memory.rest is None or memory.alarm is not alarm:
+            return False
+        return memory.rest.lasts(self._store, now) and self._may_rest(alarm, self.states[name], now % _CYCLE)
+
+    def _may_rest(self, alarm: Alarm, state: State, phase: int) -> bool:
+        # What is open in its metric math is asked of an alarm that rests as well.
+        return state == "OK" and (phase != 0 or not alarm.leaves_open or not self._can_act(alarm))
 
     def _evaluate(self, name: str, alarm: Alarm, now: int) -> Iterator[Action]:
         memory = self._memories.get(name)
         if memory is None or memory.alarm is not alarm:
-            memory = self._memories[name] = _Memory(alarm, slots=alarm.slots())
+            memory = self._memories[name] = self._first_memory(alarm)
         phase = now % _CYCLE
-        points = memory.points.get(phase)
         before = self.states[name]
-        new = points is None or not alarm.is_steady(self._store, now, cycle=_CYCLE, extra=self._extra)
+        rest = memory.rest if self._may_rest(alarm, before, phase) else None
+        seen_at, points = memory.points.get(phase, (now, None))
+        new = points is None or not alarm.is_steady(
+            self._store, now, cycle=_CYCLE, cycles=(now - seen_at) // _CYCLE, extra=self._extra
+        )
         if points is None or new:
-            points = memory.points[phase] = alarm.points(
-                self._store, now, extra=self._extra, fill_empty=self._fill_empty, slots=memory.slots
-            )
-            self._new_at[name] = now
             wanted = self._unseen.get(name)
             if wanted is None or wanted:
                 self._unseen[name] = [key for key in wanted or alarm.metrics if not self._store.knows(key)]
+            if rest is not None and rest.renew(self._store, now):
+                return
+            points = alarm.points(self._store, now, extra=self._extra, reading=self._reading, slots=memory.slots)
+            memory.points[phase] = now, points
         state = memory.next_state(points, before)
         # Longer ranges, which are in doubt, see a change for longer.
         is_asked = state != before or (phase == 0 and (new or not alarm.is_steady(self._store, now, cycle=_CYCLE)))
         if is_asked and self._can_act(alarm):
-            asked = alarm.judge(
-                self._store, now, before, extra=self._extra, fill_empty=self._fill_empty, slots=memory.slots
-            )
+            asked = alarm.judge(self._store, now, before, extra=self._extra, reading=self._reading, slots=memory.slots)
             self.doubts.update(asked.doubts)
         self._note(name, state, now, state != before)
         for target in alarm.actions[state]:
             yield Action(name, target, state != before, alarm.threshold, points)
+
+    def _first_memory(self, alarm: Alarm) -> _Memory:
+        slots = alarm.slots(self._reading)
+        rests = slots is not None and not alarm.actions["OK"]
+        return _Memory(alarm, slots, Rest(alarm, slots, self._reading) if slots is not None and rests else None)
 
     def _can_act(self, alarm: Alarm) -> bool:
         return any(self._acts(target) for targets in alarm.actions.values() for target in targets)
@@ -145,10 +175,10 @@ class AlarmWatch:
     def _note(self, name: str, state: State, now: int, changed: bool) -> None:
         self.states[name] = state
         if changed:
-            self._new_at[name] = now
+            self._changed_at[name] = now
             self.history.append((now, name, state))
         else:
-            self._new_at.setdefault(name, now)
+            self._changed_at.setdefault(name, now)
 
 
 def _written(dimensions: Iterable[tuple[str, str]]) -> str:

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from constructs_lib.errors import ArgumentError
-from constructs_lib.rehearsal.cloud.metric_math import Series, UnsupportedExpression
+from constructs_lib.rehearsal.cloud.metric_math import MathReading, Series, UnsupportedExpression
 from constructs_lib.rehearsal.cloud.metrics import Key, MetricStore, Questions
 from constructs_lib.rehearsal.cloud.slots import Slots
 from constructs_lib.rehearsal.cloud.verdicts import TREATMENTS, State, verdict
@@ -17,7 +17,7 @@ from constructs_lib.rehearsal.resolving import is_true
 from constructs_lib.rehearsal.value_shapes import MissingEntryError
 from constructs_lib.validation import complaint
 
-__all__ = ["Alarm", "Judgement", "State", "verdict"]
+__all__ = ["OPEN", "Alarm", "Judgement", "State", "verdict"]
 
 _COMPARISONS: dict[str, Callable[[float, float], bool]] = {
     "LessThanThreshold": operator.lt,
@@ -35,6 +35,15 @@ _SHORT_PERIODS = (10, 20, 30)
 _MOST_METRICS = 10
 _EXTRAS = (0, 1, 2, 5)
 """How many periods more than N CloudWatch may look at: its formula is not published, the example has 2."""
+_USUAL = MathReading()
+OPEN = {
+    "both_missing_is_zero": "whether an operation has a point where both its sides are missing",
+    "fill_empty": "whether FILL fills a metric without any point",
+    "queue_zeros": "whether a queue reports that nothing is in flight or delayed",
+    "repeat_reaches_back": "whether FILL with REPEAT fills what is before the first point",
+    "silence_is_zeros": "whether TIME_SERIES makes up for a metric without any point",
+}
+"""What AWS leaves open of metric math, by the field of MathReading."""
 _NOT_SIMULATED = {
     "EvaluationWindow": "a window on the wall clock",
     "WarmUpConfiguration": "a warm-up of the alarm",
@@ -165,6 +174,11 @@ class Alarm:
         level = metric.get("Namespace") == "AWS/SQS" and str(metric.get("MetricName")).startswith("Approximate")
         return level and stat.get("Stat") == "Sum"
 
+    @property
+    def leaves_open(self) -> bool:
+        """Return whether its metric math can be read in several ways."""
+        return bool(self._questions.open)
+
     def treating_missing_as(self, missing: str) -> Alarm:
         """Return the same alarm with another TreatMissingData: the guard taken away."""
         return replace(self, missing=missing)
@@ -175,7 +189,7 @@ class Alarm:
         now: int,
         *,
         extra: int = 2,
-        fill_empty: bool = True,
+        reading: MathReading = _USUAL,
         slots: Slots | None = None,
     ) -> list[float | None]:
         """Return the values of the evaluation range (N + ``extra`` slots ending now), oldest first.
@@ -183,34 +197,39 @@ class Alarm:
         The window slides by the tick, whatever the period: slots are aligned to it, not to the clock. One of more than
         a day is looked at once an hour, up to the last full hour. ``slots`` are those of :meth:`slots`, if kept.
         """
-        end = self._looks_at(now)
+        end = self.looks_at(now)
         grid = range(end - (self.n + extra) * self.period, end, self.period)
 
-        def answer(wanted: Sequence[int]) -> Series:
-            return self._questions.answer(store, wanted, end, fill_empty=fill_empty)[self.returned]
-
-        try:
-            if slots is not None:
-                return slots.values(store, grid, end, answer)
-            series = answer(grid)
-        except UnsupportedExpression as error:
-            raise self._named(error) from error
+        if slots is not None:
+            return slots.values(store, grid, end, lambda wanted: self.answer(store, wanted, end, reading))
+        series = self.answer(store, grid, end, reading)
         return [series.get(slot) for slot in grid]
 
-    def slots(self) -> Slots | None:
+    def answer(self, store: MetricStore, wanted: Sequence[int], end: int, reading: MathReading) -> Series:
+        """Return the values of these slots, as they are seen at the end of the range."""
+        try:
+            return self._questions.answer(store, wanted, end, reading)[self.returned]
+        except UnsupportedExpression as error:
+            raise self._named(error) from error
+
+    def slots(self, reading: MathReading = _USUAL) -> Slots | None:
         """Return where its slots can be kept, from one evaluation to the next; None if they depend on each other."""
-        return None if self._follows_the_range else Slots(self._questions, self.returned)
+        return None if self._follows_the_range(reading) else Slots(self._questions, self.returned)
 
     def _named(self, error: UnsupportedExpression) -> UnsupportedExpression:
         return UnsupportedExpression(f"alarm {self.name}: {error}; write it another way, or leave the alarm out")
 
-    def _looks_at(self, now: int) -> int:
+    def looks_at(self, now: int) -> int:
+        """Return the end of the range that is looked at now."""
         return now - now % _HOUR if self.window_seconds > _DAY else now
+
+    def breaches(self, point: float) -> bool:
+        """Return whether a point is beyond the threshold."""
+        return _COMPARISONS[self.comparison](point, self.threshold)
 
     def evaluate(self, points: Sequence[float | None], state: State) -> State:
         """Return the next state from the values of the range."""
-        breaches, threshold = _COMPARISONS[self.comparison], self.threshold
-        judged = [None if value is None else breaches(value, threshold) for value in points]
+        judged = [None if value is None else self.breaches(value) for value in points]
         return verdict(judged, n=self.n, m=self.m, missing=self.missing, state=state)
 
     def judge(
@@ -220,55 +239,56 @@ class Alarm:
         state: State,
         *,
         extra: int = 2,
-        fill_empty: bool = True,
+        reading: MathReading = _USUAL,
         slots: Slots | None = None,
     ) -> Judgement:
         """Evaluate once, and say which of the questions that AWS leaves open would make another state of it."""
-        ranges = self._ranges(store, now, {*_EXTRAS, extra}, fill_empty=fill_empty, slots=slots)
+        ranges = self._ranges(store, now, {*_EXTRAS, extra}, reading=reading, slots=slots)
         points = ranges[extra]
         next_state = self.evaluate(points, state)
         doubts = []
-        matters = self._follows_the_range or None in points[-self.n :]
+        matters = self._follows_the_range(reading) or None in points[-self.n :]
         if matters and any(self.evaluate(other, state) != next_state for other in ranges.values()):
             doubts.append(f"{self.name}: how many periods more than {self.n} CloudWatch looks at")
-        if self._fills:
-            other = self.points(store, now, extra=extra, fill_empty=not fill_empty)
+        for question in sorted(self._questions.open):
+            other = self.points(store, now, extra=extra, reading=reading.other(question))
             if self.evaluate(other, state) != next_state:
-                doubts.append(f"{self.name}: whether FILL fills a metric without any point")
+                doubts.append(f"{self.name}: {OPEN[question]}")
         return Judgement(points, next_state, tuple(doubts))
 
     def _ranges(
-        self, store: MetricStore, now: int, extras: Iterable[int], *, fill_empty: bool, slots: Slots | None
+        self, store: MetricStore, now: int, extras: Iterable[int], *, reading: MathReading, slots: Slots | None
     ) -> dict[int, list[float | None]]:
         """Return the values of ranges of several lengths; most are the end of the longest one."""
-        if self._follows_the_range:
-            return {extra: self.points(store, now, extra=extra, fill_empty=fill_empty) for extra in extras}
+        if self._follows_the_range(reading):
+            return {extra: self.points(store, now, extra=extra, reading=reading) for extra in extras}
         most = max(extras)
-        longest = self.points(store, now, extra=most, fill_empty=fill_empty, slots=slots)
+        longest = self.points(store, now, extra=most, reading=reading, slots=slots)
         return {extra: longest[most - extra :] for extra in extras}
 
-    @cached_property
-    def _fills(self) -> bool:
-        return any(expression.fills for expression in self._questions.expressions.values())
+    def _follows_the_range(self, reading: MathReading) -> bool:
+        """Return whether a point may be another one over a longer range."""
+        silenced = not reading.silence_is_zeros and "silence_is_zeros" in self._questions.open
+        return silenced or self._reaches_over_slots
 
     @cached_property
-    def _follows_the_range(self) -> bool:
+    def _reaches_over_slots(self) -> bool:
         return any(expression.follows_the_range for expression in self._questions.expressions.values())
 
     @cached_property
     def _follows_the_clock(self) -> bool:
         return any(expression.follows_the_clock for expression in self._questions.expressions.values())
 
-    def is_steady(self, store: MetricStore, now: int, *, cycle: int = _MINUTE, extra: int = _EXTRAS[-1]) -> bool:
-        """Return whether the points of N + ``extra`` periods are sure to be those of ``cycle`` seconds ago.
+    def is_steady(
+        self, store: MetricStore, now: int, *, cycle: int = _MINUTE, cycles: int = 1, extra: int = _EXTRAS[-1]
+    ) -> bool:
+        """Return whether the points of N + ``extra`` periods are sure to be those of so many ``cycle`` seconds ago.
 
         It stays so for as long as nothing is published that differs.
         """
         if self._follows_the_clock:
             return False
-        end = self._looks_at(now)
-        step = _HOUR if self.window_seconds > _DAY else cycle
-        since = end - step - (self.n + extra) * self.period
+        since = self.looks_at(now - cycles * cycle) - (self.n + extra) * self.period
         for key, statistic, _ in self._questions.metrics.values():
             if store.changed_at(key, cycle, statistic) > since:
                 return False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 from constructs_lib.rehearsal.cloud.clients import EPOCH, Account
@@ -168,8 +169,7 @@ class Functions:
         now = self._account.now
         embedded = [each for line in outcome.embedded for each in _embedded(line)]
         if schedule is not None and outcome.at == now and all(at == now for at, _, _ in embedded):
-            counted.update({key: value for _, key, value in embedded})
-            self._steadily(schedule, name).tell(now, counted)
+            self._steadily(schedule, name).tell(now, {**counted, **{key: value for _, key, value in embedded}})
             return outcome
         for key, value in counted.items():
             self._store.add(key, now, value)
@@ -196,7 +196,8 @@ class Functions:
         return self._steady.setdefault((schedule, name), Steady(self._store, every))
 
 
-def _counted(function: str, *, failed: bool) -> dict[Key, float]:
+@cache
+def _counted(function: str, *, failed: bool) -> Mapping[Key, float]:
     """Return what Lambda counts of one invocation."""
     dimensions = frozenset({("FunctionName", function)})
     return {("AWS/Lambda", "Invocations", dimensions): 1.0, ("AWS/Lambda", "Errors", dimensions): float(failed)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from operator import attrgetter
 from typing import Any
 
 from constructs_lib.errors import ArgumentError
@@ -14,6 +15,7 @@ from constructs_lib.rehearsal.cloud.launching import SHORT_OF_DESIRED, Launches,
 from constructs_lib.rehearsal.cloud.member import Activity, Boot, Ending, Instance, Refused
 from constructs_lib.rehearsal.cloud.purchasing import ONE_TYPE, Purchasing
 from constructs_lib.rehearsal.cloud.replacing import Replacements
+from constructs_lib.rehearsal.cloud.retries import LONGEST_DELAY
 from constructs_lib.rehearsal.cloud.warm_pool import WarmPool
 from constructs_lib.rehearsal.resolving import is_true
 from constructs_lib.validation import complaint
@@ -23,6 +25,7 @@ __all__ = ["Activity", "Boot", "Ending", "Group", "Instance", "Refused"]
 _GONE_AFTER = 60
 """Seconds from the end of the last hook until the instance is terminated."""
 _DEFAULT_COOLDOWN = 300
+_IS_HEALTHY = attrgetter("healthy")
 _UNANSWERED = (
     "Instance failed to complete user's Lifecycle Action: Lifecycle Action with token {} was abandoned: "
     "Heartbeat Timeout"
@@ -55,6 +58,7 @@ class Group:
         busy: Callable[[Instance, int], float],
         purchasing: Purchasing = ONE_TYPE,
         rebalancing_spares_protected: bool = True,
+        longest_retry: int = LONGEST_DELAY,
     ) -> None:
         self.name = name
         self.minimum = int(properties["MinSize"])
@@ -94,12 +98,15 @@ class Group:
         on_instances = {**tags, **_own_tags(properties, on_instances=True), "aws:autoscaling:groupName": name}
         self._busy = busy
         self._live: dict[str, Instance] = {}
-        self._launches = Launches(self, boot_seconds, on_instances)
+        self._launches = Launches(self, boot_seconds, on_instances, longest_retry)
         self._replacements = Replacements(self)
         self._now = 0
         self._rests_until = 0.0
         self._rests_with: set[str] = set()
         self._figures: dict[str, int] | None = None
+        self._rolls: tuple[list[Instance], list[Instance]] | None = None
+        self.stirred = 0
+        """How often something has happened to the group: while it has not, nobody's state is another one."""
 
     # Who is there
 
@@ -116,17 +123,26 @@ class Group:
     @property
     def in_service(self) -> list[Instance]:
         """Return what can work."""
-        return [i for i in self._live.values() if i.state == "InService"]
+        return [*self._roll()[0]]
 
     @property
     def draining(self) -> list[Instance]:
         """Return those that a termination hook holds while their machine runs."""
-        return [i for i in self._live.values() if i.state == "Terminating:Wait" and i.runs]
+        return [*self._roll()[1]]
 
     @property
     def at_work(self) -> list[Instance]:
         """Return every instance on which programs run that it came into service with."""
-        return self.in_service + self.draining
+        in_service, draining = self._roll()
+        return in_service + draining
+
+    def _roll(self) -> tuple[list[Instance], list[Instance]]:
+        """Return who is in service and who drains: while the group rests that stays so."""
+        if self._rolls is None or self._now >= self._rests_until:
+            live = self._live.values()
+            in_service = [each for each in live if each.state == "InService"]
+            self._rolls = in_service, [each for each in live if each.state == "Terminating:Wait" and each.runs]
+        return self._rolls
 
     def member(self, instance_id: str) -> Instance:
         """Return a member that still bills; raise Refused for anything else."""
@@ -135,7 +151,10 @@ class Group:
         return self._live[instance_id]
 
     def metrics(self) -> dict[str, int]:
-        """Return this minute's group metrics, as far as the template has them collected; zeros at zero."""
+        """Return this minute's group metrics, as far as the template has them collected; zeros at zero.
+
+        They are the same object until something happens.
+        """
         if self._figures is None or self._now >= self._rests_until:
             self._figures = collected_metrics(self, self._properties.get("MetricsCollection", ()))
         return self._figures
@@ -243,8 +262,10 @@ class Group:
     def tick(self, now: int) -> None:
         """Move everything on to ``now`` and bring the number of members to the desired capacity."""
         self._now = now
-        if now < self._rests_until and self.suspended == self._rests_with and all(map(_is_healthy, self.members)):
+        rests = now < self._rests_until and self.suspended == self._rests_with
+        if rests and all(map(_IS_HEALTHY, self._live.values())):
             return
+        self._stir()
         for instance in self.members:
             self._move_on(instance)
         self._replace_unhealthy()
@@ -272,8 +293,9 @@ class Group:
         return int(policy.get("MinHealthyPercentage", -1)) >= 100
 
     def _stir(self) -> None:
+        self.stirred += 1
         self._rests_until = 0.0
-        self._figures = None
+        self._figures = self._rolls = None
 
     def _rest(self) -> None:
         """Note until when nothing can happen by itself, so that the minutes until then cost nothing."""
@@ -478,10 +500,6 @@ def _check_sizes(group: str, minimum: int, desired: int, maximum: int) -> None:
     if not minimum <= desired <= maximum:
         rule = f"be from MinSize to MaxSize, {minimum} to {maximum}"
         raise ArgumentError(complaint(group, "DesiredCapacity", rule, desired, cure))
-
-
-def _is_healthy(instance: Instance) -> bool:
-    return instance.healthy
 
 
 def _never_fails(_instance: Instance) -> str | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from constructs_lib.rehearsal.cloud.hooks import LAUNCHING, begin_waiting
 from constructs_lib.rehearsal.cloud.member import Boot, Instance
-from constructs_lib.rehearsal.cloud.retries import Retries
+from constructs_lib.rehearsal.cloud.retries import TRIES_AGAIN, Retries
 from constructs_lib.rehearsal.cloud.warm_pool import WarmPool
 
 if TYPE_CHECKING:
@@ -22,14 +22,18 @@ _WARM_START_SECONDS = 60
 
 
 class Launches:
-    """The launches of one group and of its warm pool. ``boot`` is the seconds of each, or says them of each."""
+    """The launches of one group and of its warm pool. ``boot`` is the seconds of each, or says them of each;
+    ``longest_retry`` is after how many seconds at the latest a launch that failed is tried again.
+    """
 
-    def __init__(self, group: Group, boot: float | Callable[[Instance], Boot], tags: Mapping[str, str]) -> None:
+    def __init__(
+        self, group: Group, boot: float | Callable[[Instance], Boot], tags: Mapping[str, str], longest_retry: int
+    ) -> None:
         self._group = group
         self._boot = boot
         self._tags = tags
-        self._retries = Retries()
-        self._pool_retries = Retries()
+        self._retries = Retries(longest_retry)
+        self._pool_retries = Retries(longest_retry)
         self._identities = 0
 
     def fill(self) -> None:
@@ -99,6 +103,8 @@ class Launches:
         wanted = pool_size if retries is self._pool_retries else group.desired
         if retries.failed(group.now, wanted):
             group.suspend(["Launch"], _GIVEN_UP)
+        if retries.is_next_open:
+            group.doubts.add(TRIES_AGAIN)
 
     def _new(self, zone: str, warm: Instance | None = None) -> Instance:
         group = self._group

@@ -97,7 +97,13 @@ class Level:
 
     def changed(self, before: Lane | None, lane: Lane | None) -> Level:
         """Return the level in which one source holds something else."""
-        lanes = self.lanes.copy()
+        level = Level(self.lanes.copy())
+        level.change(before, lane)
+        return level
+
+    def change(self, before: Lane | None, lane: Lane | None) -> None:
+        """Have one source hold something else, before anybody has asked for the level."""
+        lanes = self.lanes
         if before is not None:
             if lanes[before] == 1:
                 del lanes[before]
@@ -105,4 +111,3 @@ class Level:
                 lanes[before] -= 1
         if lane is not None:
             lanes[lane] = lanes.get(lane, 0) + 1
-        return Level(lanes)

@@ -1,7 +1,7 @@
 """The functions of metric math, by name, for those that take values (and not an id, a word or a search).
 
 They follow what CloudWatch's user guide says of them ("Using math expressions with CloudWatch metrics"). Where it is
-silent, as on the first point of RATE or on FILL with REPEAT before any point, what is here is a reading of it.
+silent, as on the first point of RATE, what is here is a reading of it; others are in the context.
 """
 
 from __future__ import annotations
@@ -135,18 +135,19 @@ def _if(_context: Context, arguments: Sequence[Value]) -> Value:
 def fill(context: Context, value: Value, filler: Value | str) -> Value:
     """Return a series with its gaps filled: by a number or a series, or by ``REPEAT`` or ``LINEAR``.
 
-    Nothing can be repeated before the first point, and no line be drawn before it or after the last one.
+    Nothing is repeated before the first point, unless that is read another way, and no line is drawn before it or after
+    the last one.
     """
     return of_each(lambda points: _filled(context, points, filler), value)
 
 
 def _filled(context: Context, points: Series, filler: Value | str) -> Series:
-    if not points and not context.fill_empty:
+    if not points and not context.reading.fill_empty:
         return {}
     if filler == "LINEAR":
         return _lines_between(context, points)
     found: Series = {}
-    latest: float | None = None
+    latest = points[min(points)] if points and context.reading.repeat_reaches_back else None
     for slot in context.grid:
         if slot in points:
             latest = points[slot]

@@ -18,6 +18,7 @@ from constructs_lib.rehearsal.cloud.metric_functions import FUNCTIONS, OF_THE_CL
 from constructs_lib.rehearsal.cloud.metric_values import (
     Array,
     Context,
+    MathReading,
     Series,
     UnsupportedExpression,
     Value,
@@ -25,7 +26,7 @@ from constructs_lib.rehearsal.cloud.metric_values import (
     series,
 )
 
-__all__ = ["Context", "Expression", "Series", "UnsupportedExpression", "evaluate", "read"]
+__all__ = ["Context", "Expression", "MathReading", "Series", "UnsupportedExpression", "evaluate", "read"]
 
 _Operation = Callable[[float, float], float]
 _Evaluation = Callable[[Context], Value]
@@ -56,11 +57,15 @@ _PREFIX = "id_"
 
 @dataclass(frozen=True)
 class Expression:
-    """An expression, ready to be evaluated: which ids and functions it uses."""
+    """An expression, ready to be evaluated: which ids and functions it uses.
+
+    ``open`` names what of :class:`MathReading` can matter to it.
+    """
 
     text: str
     ids: frozenset[str]
     functions: frozenset[str]
+    open: frozenset[str]
     _evaluation: _Evaluation
 
     @property
@@ -72,11 +77,6 @@ class Expression:
     def follows_the_range(self) -> bool:
         """Return whether its newest points may be other ones over a longer range."""
         return not OF_THE_RANGE.isdisjoint(self.functions)
-
-    @property
-    def fills(self) -> bool:
-        """Return whether it matters to it what FILL makes of nothing at all."""
-        return "FILL" in self.functions
 
     def evaluate(self, context: Context) -> Series:
         """Return the points; raise UnsupportedExpression naming what cannot be evaluated."""
@@ -106,7 +106,7 @@ def read(text: str) -> Expression:
         evaluation = reader.visit(ast.parse("".join(parts).strip(), mode="eval").body)
     except (SyntaxError, OverflowError, RecursionError, UnsupportedExpression) as error:
         raise UnsupportedExpression(f"{text}: {error}") from error
-    return Expression(text, frozenset(reader.ids), frozenset(reader.functions), evaluation)
+    return Expression(text, frozenset(reader.ids), frozenset(reader.functions), frozenset(reader.open), evaluation)
 
 
 class _Reader(ast.NodeVisitor):
@@ -115,6 +115,7 @@ class _Reader(ast.NodeVisitor):
     def __init__(self) -> None:
         self.ids: set[str] = set()
         self.functions: set[str] = set()
+        self.open: set[str] = set()
 
     def visit(self, node: ast.AST) -> _Evaluation:
         evaluation: _Evaluation = super().visit(node)
@@ -169,18 +170,27 @@ class _Reader(ast.NodeVisitor):
         def combined(context: Context) -> Value:
             value = first(context)
             for other in others:
-                value = combine(operation, value, other(context))
+                value = combine(operation, value, other(context), context.both_missing)
             return value
 
+        self._note_operation(node.values)
         return combined
 
     def _combined(self, operation: _Operation, left: ast.AST, right: ast.AST) -> _Evaluation:
         one, other = self.visit(left), self.visit(right)
-        return lambda context: combine(operation, one(context), other(context))
+        self._note_operation((left, right))
+        return lambda context: combine(operation, one(context), other(context), context.both_missing)
+
+    def _note_operation(self, sides: Sequence[ast.AST]) -> None:
+        """Note that two sides can both be missing, which a number never is."""
+        if sum(not isinstance(side, ast.Constant) for side in sides) > 1:
+            self.open.add("both_missing_is_zero")
 
     def visit_Call(self, node: ast.Call) -> _Evaluation:
         name = _written(node.func)
         self.functions.add(name)
+        if name == "TIME_SERIES":
+            self.open.add("silence_is_zeros")
         if node.keywords:
             return self.generic_visit(node)
         if name == "FILL" and len(node.args) == 2:
@@ -195,6 +205,9 @@ class _Reader(ast.NodeVisitor):
 
     def _fill(self, filled: ast.AST, filler: ast.AST) -> _Evaluation:
         value = self.visit(filled)
+        self.open.add("fill_empty")
+        if isinstance(filler, ast.Name) and filler.id == "REPEAT":
+            self.open.add("repeat_reaches_back")
         if isinstance(filler, ast.Name) and filler.id in ("REPEAT", "LINEAR"):
             way = filler.id
             return lambda context: fill(context, value(context), way)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from constructs_lib.errors import FleetError
 
@@ -23,19 +23,43 @@ class UnsupportedExpression(FleetError):
 
 
 @dataclass(frozen=True)
+class MathReading:
+    """How that is read which AWS does not document of metric math; callers try both ways of what can matter to them."""
+
+    fill_empty: bool = True
+    """Whether FILL fills a metric that has no point at all in the range."""
+    repeat_reaches_back: bool = False
+    """Whether FILL with REPEAT fills what is before the first point, with that point."""
+    both_missing_is_zero: bool = False
+    """Whether an operation on two series takes both for 0 where neither has a point. If not, it has none there."""
+    silence_is_zeros: bool = True
+    """Whether an expression with TIME_SERIES has points though a metric in it has none in the whole range."""
+    queue_zeros: bool = True
+    """Whether SQS publishes that no message is in flight or delayed. If not, it is silent then."""
+
+    def other(self, question: str) -> MathReading:
+        """Return the reading that differs in one of the fields."""
+        return replace(self, **{question: not getattr(self, question)})
+
+
+@dataclass(frozen=True)
 class Context:
     """What an expression is evaluated over.
 
-    ``grid`` holds every slot start of the range, ``period`` seconds apart. ``fill_empty`` says whether FILL fills a
-    metric that has no point at all in the range; AWS does not document it, so callers try both. ``metrics`` are the ids
-    that stand for a metric and not for an expression; None is all of them.
+    ``grid`` holds every slot start of the range, ``period`` seconds apart. ``metrics`` are the ids that stand for a
+    metric and not for an expression; None is all of them.
     """
 
     series: Mapping[str, Series]
     grid: Sequence[int]
-    fill_empty: bool = True
+    reading: MathReading = MathReading()
     metrics: Sequence[str] | None = None
     period: int = 60
+
+    @property
+    def both_missing(self) -> Sequence[int]:
+        """Return the slots in which an operation has a point although neither of its sides has."""
+        return self.grid if self.reading.both_missing_is_zero else ()
 
 
 def at(value: Value, slot: int, missing: float) -> float:
@@ -66,12 +90,17 @@ def series(value: Value) -> Series:
     return value
 
 
-def combine(operation: Callable[[float, float], float], left: Value, right: Value) -> Value:
-    """Return what an operation makes of two values, slot by slot. A missing side is 0, no result is no point."""
+def combine(
+    operation: Callable[[float, float], float], left: Value, right: Value, both_missing: Sequence[int] = ()
+) -> Value:
+    """Return what an operation makes of two values, slot by slot. A missing side is 0, no result is no point.
+
+    Two series also have a point in the slots ``both_missing``, if neither has one there.
+    """
     if isinstance(left, Array):
-        return Array(series(combine(operation, each, right)) for each in left)
+        return Array(series(combine(operation, each, right, both_missing)) for each in left)
     if isinstance(right, Array):
-        return Array(series(combine(operation, left, each)) for each in right)
+        return Array(series(combine(operation, left, each, both_missing)) for each in right)
     if not isinstance(left, dict) and not isinstance(right, dict):
         alone = _careful(operation, left, right)
         return {} if alone is None else alone
@@ -81,7 +110,8 @@ def combine(operation: Callable[[float, float], float], left: Value, right: Valu
     elif not isinstance(left, dict):
         pairs = [(slot, left, value) for slot, value in right.items()]
     else:
-        slots: Iterable[int] = left if left.keys() == right.keys() else sorted({*left, *right})
+        alike = not both_missing and left.keys() == right.keys()
+        slots: Iterable[int] = left if alike else sorted({*left, *right, *both_missing})
         pairs = [(slot, left.get(slot, 0.0), right.get(slot, 0.0)) for slot in slots]
     if operation not in _NOT_FOR_ALL:
         return {slot: float(operation(a, b)) for slot, a, b in pairs}

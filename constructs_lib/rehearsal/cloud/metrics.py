@@ -7,15 +7,25 @@ sampled. Nothing is kept per minute, and a question costs what changed in its sp
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 from constructs_lib.rehearsal.cloud.levels import Lane
-from constructs_lib.rehearsal.cloud.metric_math import Context, Expression, Series, UnsupportedExpression, read
+from constructs_lib.rehearsal.cloud.metric_math import (
+    Context,
+    Expression,
+    MathReading,
+    Series,
+    UnsupportedExpression,
+    read,
+)
 from constructs_lib.rehearsal.cloud.series import MetricSeries
 from constructs_lib.rehearsal.cloud.statistics import check
 
 Key = tuple[str, str, frozenset[tuple[str, str]]]
 _MINUTE = 60
+_OF_SOME_MESSAGES = ("ApproximateNumberOfMessagesNotVisible", "ApproximateNumberOfMessagesDelayed")
+_USUAL = MathReading()
 
 
 class MetricStore:
@@ -24,6 +34,8 @@ class MetricStore:
     def __init__(self, delays: Mapping[str, int]) -> None:
         self._delays = dict(delays)
         self._series: dict[Key, MetricSeries] = {}
+        self.upsets = 0
+        """While it is the same number, so is the version of each series."""
 
     def put(self, namespace: str, name: str, dimensions: Mapping[str, str], timestamp: int, value: float) -> None:
         """Store one sample of a series given by its parts."""
@@ -99,6 +111,7 @@ class MetricStore:
         for key, series in list(self._series.items()):
             if not series.forget_before(at):
                 del self._series[key]
+                self._upset()
 
     def published(self, namespace: str) -> set[tuple[str, frozenset[str]]]:
         """Return (metric name, dimension names) of every series of a namespace."""
@@ -113,17 +126,19 @@ class MetricStore:
         series = self._series.get(key)
         return {} if series is None else series.points(statistic, period, grid, now)
 
-    def answer(
-        self, queries: Sequence[Mapping[str, Any]], grid: Sequence[int], now: int, *, fill_empty: bool = True
-    ) -> dict[str, Series]:
+    def answer(self, queries: Sequence[Mapping[str, Any]], grid: Sequence[int], now: int) -> dict[str, Series]:
         """Answer metric data queries (MetricStat and Expression, in the API's own shape) by id."""
-        return Questions(queries).answer(self, grid, now, fill_empty=fill_empty)
+        return Questions(queries).answer(self, grid, now)
 
     def _of(self, key: Key) -> MetricSeries:
         series = self._series.get(key)
         if series is None:
-            series = self._series[key] = MetricSeries()
+            series = self._series[key] = MetricSeries(self._upset)
+            self._upset()
         return series
+
+    def _upset(self) -> None:
+        self.upsets += 1
 
 
 class Questions:
@@ -148,18 +163,38 @@ class Questions:
         self.expressions = _after_what_they_use(read_)
         self._ids = tuple(self.metrics)
 
+    @cached_property
+    def open(self) -> frozenset[str]:
+        """Return what of :class:`MathReading` can matter to the answers."""
+        found = {question for expression in self.expressions.values() for question in expression.open}
+        if any(_may_be_silent_at_zero(key) for key, _, _ in self.metrics.values()):
+            found.add("queue_zeros")
+        return frozenset(found)
+
     def answer(
-        self, store: MetricStore, grid: Sequence[int], now: int, *, fill_empty: bool = True
+        self, store: MetricStore, grid: Sequence[int], now: int, reading: MathReading = _USUAL
     ) -> dict[str, Series]:
         """Return the points that can be read now, by the id of the query."""
         answers: dict[str, Series] = {}
         period = 60
         for name, (key, statistic, period) in self.metrics.items():
-            answers[name] = store.series(key, statistic, period, grid, now)
-        context = Context(answers, grid, fill_empty, self._ids, period)
+            points = store.series(key, statistic, period, grid, now)
+            if not reading.queue_zeros and _may_be_silent_at_zero(key):
+                points = {slot: point for slot, point in points.items() if point}
+            answers[name] = points
+        context = Context(answers, grid, reading, self._ids, period)
         for name, expression in self.expressions.items():
-            answers[name] = expression.evaluate(context)
+            silenced = not reading.silence_is_zeros and "silence_is_zeros" in expression.open
+            is_silent = silenced and not all(answers[each] for each in expression.ids)
+            answers[name] = {} if is_silent else expression.evaluate(context)
         return answers
+
+
+def _may_be_silent_at_zero(key: Key) -> bool:
+    """Return whether AWS says of a queue's metric both that it is reported while the queue is active, and that it is if
+    there are such messages."""
+    namespace, metric, _ = key
+    return namespace == "AWS/SQS" and metric in _OF_SOME_MESSAGES
 
 
 def _after_what_they_use(expressions: Mapping[str, Expression]) -> dict[str, Expression]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean
+from typing import Any, NamedTuple, Protocol
 
 from constructs_lib.errors import ArgumentError
 from constructs_lib.rehearsal.cloud.group import Group
@@ -14,10 +15,52 @@ from constructs_lib.rehearsal.cloud.target_tracking import may_scale_in, target_
 from constructs_lib.rehearsal.template import Template
 from constructs_lib.validation import complaint
 
+AGGREGATED = "which of an alarm's datapoints a step-scaling policy goes by"
+BY_SILENCE = "whether a step-scaling policy acts on silence that is breaching"
+LEAST_CHANGE = "whether a least change lets a percentage wake an empty group"
+WAKES = "whether target tracking wakes an empty group"
+
 _MINUTE = 60
 _NEVER = (-_MINUTE, None)
 _STEP, _SIMPLE, _PREDICTIVE = "StepScaling", "SimpleScaling", "PredictiveScaling"
 _EXACT, _PERCENT = "ExactCapacity", "PercentChangeInCapacity"
+
+
+@dataclass(frozen=True)
+class PolicyReading:
+    """How that is read which AWS does not document of scaling policies."""
+
+    steps_by_aggregate: bool = False
+    """Whether a step follows from all datapoints that the alarm judges, put together by the policy's
+    MetricAggregationType, and not from the newest one; of metric math, too."""
+    steps_by_silence: bool = True
+    """Whether silence that the alarm counts as breaching, which has no value, is taken for the first step."""
+    least_change_wakes: bool = True
+    """Whether MinAdjustmentMagnitude applies to a percentage of nothing."""
+    tracking_wakes: bool = False
+    """Whether target tracking reckons with one instance at least, so that it wakes an empty group."""
+
+    def other(self, question: str) -> PolicyReading:
+        """Return the reading that differs in one of the fields."""
+        return replace(self, **{question: not getattr(self, question)})
+
+
+_USUAL = PolicyReading()
+_AGGREGATES: dict[str, Callable[[Sequence[float]], float]] = {"Average": fmean, "Maximum": max, "Minimum": min}
+
+
+class Seen(NamedTuple):
+    """What an alarm saw that acts: its threshold, the newest point that there is, and all that it judged."""
+
+    threshold: float
+    newest: float | None
+    judged: Sequence[float]
+
+    @classmethod
+    def of(cls, threshold: float, points: Sequence[float | None], periods: int) -> Seen:
+        """Return it of the points of a range, of which the newest ``periods`` are judged, if there are any."""
+        newest = next((point for point in reversed(points) if point is not None), None)
+        return cls(threshold, newest, [point for point in points[-periods:] if point is not None])
 
 
 @dataclass
@@ -40,8 +83,9 @@ class PolicyRunner:
         ArgumentError: a policy is of a kind that is not simulated and could change the group.
     """
 
-    def __init__(self, template: Template, group: Group) -> None:
+    def __init__(self, template: Template, group: Group, reading: PolicyReading = _USUAL) -> None:
         self._group = group
+        self._reading = reading
         _, properties = template.group()
         fallback = properties.get("DefaultInstanceWarmup")
         warm_up = group.cooldown if fallback is None or int(fallback) < 0 else int(fallback)
@@ -68,28 +112,32 @@ class PolicyRunner:
         """Return whether an alarm's target is a scaling policy."""
         return target in self._policies
 
-    def run(self, target: str, now: int, threshold: float, points: Sequence[float | None]) -> None:
-        """Let a policy act on the newest point; where none of its steps matches nothing changes, without an error.
-
-        Silence that the alarm counts as breaching has no value: the breach itself is taken, as the first step.
-        """
+    def run(self, target: str, now: int, seen: Seen) -> None:
+        """Let a policy act on what its alarm saw; where none of its steps matches nothing changes, without an error."""
         if "AlarmNotification" in self._group.suspended:
             return
-        value = next((point for point in reversed(points) if point is not None), None)
-        offset = None if value is None else value - threshold
         if self._minute.at != now or self._minute.settled != self._group.desired:
             self._minute = _Minute(now, self._group.desired, None, self._group.desired)
         minute = self._minute
-        size = self._policies[target].wants(now, minute.before, offset, value)
+        policy = self._policies[target]
+        size = policy.wants(now, minute.before, seen, self._reading)
+        for question, doubt in policy.open.items():
+            other = policy.wants(now, minute.before, seen, self._reading.other(question))
+            if self._within(other, minute.before) != self._within(size, minute.before):
+                self._group.doubts.add(doubt)
         if target in self._lowered:
             self._lowered[target] = (now, size)
             size = self._agreed(now)
         if size is not None:
-            size = min(max(size, self._group.minimum), self._group.maximum)
+            size = self._within(size, minute.before)
             minute.wanted = size if minute.wanted is None else max(minute.wanted, size)
             minute.settled = minute.wanted
             if minute.wanted != self._group.desired:
                 self._group.set_desired(minute.wanted)
+
+    def _within(self, size: int | None, desired: int) -> int:
+        """Return what comes of a size that is wanted, within those of the group; of none, what was desired."""
+        return desired if size is None else min(max(size, self._group.minimum), self._group.maximum)
 
     def _agreed(self, now: int) -> int | None:
         """Return the size to which all of target tracking would scale in, None while one of them would not."""
@@ -98,10 +146,12 @@ class PolicyRunner:
 
 
 class _Policy(Protocol):
-    """One policy."""
+    """One policy. ``open`` has the doubts of which it can be asked again and again, by the field of the reading."""
 
-    def wants(self, now: int, desired: int, offset: float | None, value: float | None) -> int | None:
-        """Return the capacity it wants at this distance from the threshold, None if it has nothing to say.
+    open: Mapping[str, str]
+
+    def wants(self, now: int, desired: int, seen: Seen, reading: PolicyReading) -> int | None:
+        """Return the capacity it wants after what was seen, None if it has nothing to say.
 
         ``desired`` is what was desired before any policy acted in this minute.
         """
@@ -130,14 +180,21 @@ class _Step(_Warming):
     On scale-in, what is terminating still counts, so that the same step does not remove twice.
     """
 
+    open: Mapping[str, str] = {
+        "steps_by_aggregate": AGGREGATED,
+        "steps_by_silence": BY_SILENCE,
+        "least_change_wakes": LEAST_CHANGE,
+    }
+
     def __init__(self, policy: Mapping[str, Any], group: Group, group_warm_up: int) -> None:
         super().__init__(policy, group, group_warm_up)
         self._steps: Sequence[Mapping[str, Any]] = policy["StepAdjustments"]
         self._kind = policy["AdjustmentType"]
         self._least = int(policy.get("MinAdjustmentMagnitude", 0))
+        self._aggregate = _AGGREGATES[policy.get("MetricAggregationType", "Average")]
 
-    def wants(self, now: int, desired: int, offset: float | None, value: float | None) -> int | None:
-        step = self._steps[0] if offset is None else _step(self._steps, offset)
+    def wants(self, now: int, desired: int, seen: Seen, reading: PolicyReading) -> int | None:
+        step = self._step(seen, reading)
         if step is None:
             return None
         change = int(step["ScalingAdjustment"])
@@ -145,28 +202,45 @@ class _Step(_Warming):
             return change if change > desired else self._lowered(now, desired, change)
         current = self._warm(now)
         if change > 0:
-            return max(desired, current + adjustment(self._kind, change, current, self._least))
+            return max(desired, current + self._adjustment(change, current, reading))
         current += len(self._group.members) - len(self._group.alive)
-        return self._lowered(now, desired, current + adjustment(self._kind, change, current, self._least))
+        return self._lowered(now, desired, current + self._adjustment(change, current, reading))
+
+    def _step(self, seen: Seen, reading: PolicyReading) -> Mapping[str, Any] | None:
+        if seen.newest is None:
+            return self._steps[0] if reading.steps_by_silence else None
+        by_all = reading.steps_by_aggregate and seen.judged
+        return _step(self._steps, (self._aggregate(seen.judged) if by_all else seen.newest) - seen.threshold)
+
+    def _adjustment(self, change: int, capacity: int, reading: PolicyReading) -> int:
+        least = self._least if capacity or reading.least_change_wakes else 0
+        return adjustment(self._kind, change, capacity, least)
 
 
 class _TargetTracking(_Warming):
     """One side of a target-tracking policy: more when above the target, less when well below it."""
+
+    open: Mapping[str, str] = {"tracking_wakes": WAKES}
 
     def __init__(self, policy: Mapping[str, Any], group: Group, group_warm_up: int, grows: bool) -> None:
         super().__init__(policy, group, group_warm_up)
         self._target = float(policy["TargetTrackingConfiguration"]["TargetValue"])
         self._grows = grows
 
-    def wants(self, now: int, desired: int, offset: float | None, value: float | None) -> int | None:
-        if value is None:
+    def wants(self, now: int, desired: int, seen: Seen, reading: PolicyReading) -> int | None:
+        if seen.newest is None:
             return None
-        size = tracked_capacity(self._warm(now), value, self._target)
+        capacity = self._warm(now)
+        if reading.tracking_wakes and not self._group.alive:
+            capacity = 1
+        size = tracked_capacity(capacity, seen.newest, self._target)
         return max(desired, size) if self._grows else self._lowered(now, desired, size)
 
 
 class _Simple:
     """Simple scaling: one change, then nothing until what it began is over and has cooled down."""
+
+    open: Mapping[str, str] = {}
 
     def __init__(self, policy: Mapping[str, Any], group: Group) -> None:
         self._group = group
@@ -176,7 +250,7 @@ class _Simple:
         self._cooldown = int(policy.get("Cooldown", group.cooldown))
         self._acted: int | None = None
 
-    def wants(self, now: int, desired: int, offset: float | None, value: float | None) -> int | None:
+    def wants(self, now: int, desired: int, seen: Seen, reading: PolicyReading) -> int | None:
         group = self._group
         if self._acted is not None:
             busy = len(group.in_service) != desired or len(group.members) != len(group.in_service)

@@ -27,7 +27,8 @@ _NEVER: tuple[float, int, Lane | None, _Announced | None] = (-inf, 0, None, None
 class MetricSeries:
     """Answers statistics over periods.
 
-    What a period came to is kept once the period is over and nothing in it is still to become readable.
+    What a period came to is kept once the period is over and nothing in it is still to become readable. Should that
+    have to be forgotten, ``upset`` is called.
     """
 
     __slots__ = (
@@ -44,9 +45,11 @@ class MetricSeries:
         "_starts",
         "_steady_since",
         "_unsettled",
+        "_upset",
     )
 
-    def __init__(self) -> None:
+    def __init__(self, upset: Callable[[], None]) -> None:
+        self._upset = upset
         self._alike: dict[str, tuple[int, int, object]] = {}
         self._starts: list[int] = []
         self._levels: list[Level] = []
@@ -100,6 +103,8 @@ class MetricSeries:
             self._changes.append((start, None, lane))
         else:
             self._changes.append((start, before, lane))
+        if start < self._settled_until:
+            self._unsettle()
 
     def _take_back(self, source: Hashable, at: float) -> _Announced:
         """Make undone what a source was last said to hold; return what it was said to hold before."""
@@ -107,18 +112,23 @@ class MetricSeries:
         if earlier is None or at < earlier[0]:
             raise ValueError(f"a source cannot change at {at}: it has changed at {since} and before")
         self._changes.append((began, lane, earlier[2]))
+        if began < self._settled_until:
+            self._unsettle()
         return earlier
 
     def _catch_up(self) -> None:
         """Bring the levels up to the changes, which nobody needs before somebody asks."""
         starts, levels = self._starts, self._levels
+        new = None
         for start, before, lane in self._changes:
-            if start < self._settled_until:
-                self._unsettle()
-            if not starts or start > starts[-1]:
+            if start == new:
+                levels[-1].change(before, lane)
+            elif not starts or start > starts[-1]:
+                new = start
                 starts.append(start)
                 levels.append((levels[-1] if levels else Level({})).changed(before, lane))
             else:
+                new = None
                 self._change_from(start, before, lane)
         self._changes.clear()
 
@@ -177,7 +187,7 @@ class MetricSeries:
         self._steady_since.clear()
         if self._is_read:
             self._catch_up()
-        else:
+        elif self._changes:
             self._fold(at)
         over = bisect_right(self._starts, at) - 1
         if over > 0:
@@ -212,9 +222,6 @@ class MetricSeries:
 
     def version(self) -> int:
         """Return how often periods that were settled may have become something else."""
-        if self._changes:
-            self._is_read = True
-            self._catch_up()
         return self._unsettled
 
     def settled(self, statistic: str, period: int) -> Mapping[int, float | None]:
@@ -231,7 +238,7 @@ class MetricSeries:
             return self._points_of_samples(statistic, period, grid, now)
         if now < self._settled_at:
             self._unsettle()
-        known = self._settled.setdefault((statistic, period), {})
+        known = self._settled.get((statistic, period)) or self._settled.setdefault((statistic, period), {})
         result: Series = {}
         value, settles, lasts_until = None, False, -inf
         settled_until = 0
@@ -264,26 +271,19 @@ class MetricSeries:
 
         The last is -inf if they may not.
         """
-        level = None if self._singles else self._level_around(start, end)
-        if level is None:
+        index = -1 if self._singles else bisect_right(self._starts, start) - 1
+        until = self._starts[index + 1] if index + 1 < len(self._starts) else inf
+        together = self._levels[index].together() if index >= 0 and end <= until else None
+        if together is None:
             summary, settles = self._summary(start, end, now)
             return None if summary is None else of(summary), settles, -inf
-        lane, (sources, total, low, high), until = level
+        # The span is in one level, whose sources are alike.
+        lane, (sources, total, low, high) = together
         _, samples, hidden = lane.sampled(start, end, now)
         value = of((samples * sources, 0.0 + samples * total, low, high)) if samples else None
         settles = end <= now and not hidden
         lasts = settles and (end - start) % lane.every == 0
         return value, settles, min(until, lane.readable_until(now), now) if lasts else -inf
-
-    def _level_around(self, start: int, end: int) -> tuple[Lane, Summary, float] | None:
-        """Return the one level that a span is in, if its sources are alike: what they have together, and its end."""
-        starts = self._starts
-        index = bisect_right(starts, start) - 1
-        if index < 0:
-            return None
-        until = starts[index + 1] if index + 1 < len(starts) else inf
-        together = self._levels[index].together() if end <= until else None
-        return None if together is None else (*together, until)
 
     def _summary(self, start: int, end: int, now: int) -> tuple[Summary | None, bool]:
         """Return what a span comes to, and whether it will stay so."""
@@ -324,8 +324,10 @@ class MetricSeries:
         if len(known) > _MOST_SETTLED:
             for slot in list(islice(known, _MOST_SETTLED // 2)):
                 del known[slot]
-        self._settled_until = max(self._settled_until, until)
-        self._settled_at = max(self._settled_at, now)
+        # Nothing is asked of a moment before the newest one, or all that was settled has been forgotten.
+        self._settled_at = now
+        if until > self._settled_until:
+            self._settled_until = until
 
     def _unsettle(self) -> None:
         """Forget what periods have come to: it may not be so for what is stored or asked now."""
@@ -333,6 +335,7 @@ class MetricSeries:
             known.clear()
         self._settled_until = self._settled_at = 0
         self._unsettled += 1
+        self._upset()
 
     def _counted(self, start: int, end: int, now: int) -> list[tuple[float, int]]:
         """Return the samples that can be read, by value in ascending order, and how many there are of each."""

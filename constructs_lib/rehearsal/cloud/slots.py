@@ -8,7 +8,7 @@ from constructs_lib.rehearsal.cloud.metric_math import Series
 from constructs_lib.rehearsal.cloud.metrics import MetricStore, Questions
 
 _MOST_KEPT = 2_048
-"""More than the longest range has, and few enough to go through them now and then."""
+"""The newest: more than the longest range has, wherever in a period it ends."""
 
 
 class Slots:
@@ -19,19 +19,32 @@ class Slots:
         self._returned = returned
         self._kept: dict[int, float | None] = {}
         self._versions: list[int] = []
+        self._upsets = -1
         self._at = 0
+
+    def are_current(self, store: MetricStore) -> bool:
+        """Return whether nothing was stored that the slots which are kept do not know of."""
+        if store.upsets == self._upsets:
+            return True
+        current = self._versions == [store.version(key) for key, _, _ in self._questions.metrics.values()]
+        if current:
+            self._upsets = store.upsets
+        return current
+
+    def knows(self, slot: int) -> bool:
+        """Return whether a slot is known that can become nothing else."""
+        return slot in self._kept
+
+    def settled(self, slot: int) -> float | None:
+        """Return the value of a slot that can become nothing else; None if it has none, or may."""
+        return self._kept.get(slot)
 
     def values(
         self, store: MetricStore, grid: range, now: int, answer: Callable[[Sequence[int]], Series]
     ) -> list[float | None]:
         """Return the value of each slot of a grid; ``answer`` gives those that are not known from before."""
-        metrics = self._questions.metrics.values()
-        versions = [store.version(key) for key, _, _ in metrics]
+        self._forget_what_may_differ(store, now)
         kept = self._kept
-        if versions != self._versions or now < self._at:
-            # Something was stored that what is kept does not know of.
-            kept.clear()
-        self._versions, self._at = versions, now
         # Those that are still open are the newest ones, as a rule.
         begin = next((index for index, slot in enumerate(grid) if slot not in kept), len(grid))
         values = [kept[slot] for slot in grid[:begin]]
@@ -41,11 +54,37 @@ class Slots:
             return values
         found = answer(wanted)
         values += [kept[slot] if slot in kept else found.get(slot) for slot in newest]
-        settled = [store.settled(key, statistic, period) for key, statistic, period in metrics]
-        for slot in wanted:
-            # Of a series that does not exist yet nothing is in a slot that is over.
-            if slot + grid.step <= now and all(each is None or slot in each for each in settled):
-                kept[slot] = found.get(slot)
-        if len(kept) > _MOST_KEPT + len(grid):
-            self._kept = {slot: value for slot, value in kept.items() if slot >= grid.start}
+        self._keep(store, wanted, found, grid.step, now)
         return values
+
+    def settle(
+        self, store: MetricStore, slots: range, period: int, now: int, answer: Callable[[Sequence[int]], Series]
+    ) -> None:
+        """Keep those of these slots that can become nothing else; they need not be of one grid."""
+        self._forget_what_may_differ(store, now)
+        wanted = [slot for slot in slots if slot not in self._kept]
+        if wanted:
+            self._keep(store, wanted, answer(wanted), period, now)
+
+    def _forget_what_may_differ(self, store: MetricStore, now: int) -> None:
+        if not self.are_current(store) or now < self._at:
+            self._kept.clear()
+            self._versions = [store.version(key) for key, _, _ in self._questions.metrics.values()]
+            self._upsets = store.upsets
+        self._at = now
+
+    def _keep(self, store: MetricStore, slots: Sequence[int], found: Series, period: int, now: int) -> None:
+        metrics = self._questions.metrics.values()
+        settled = [store.settled(key, statistic, each) for key, statistic, each in metrics]
+        # Of a series that does not exist yet nothing is in a slot that is over.
+        there = [each for each in settled if each is not None]
+        for slot in slots:
+            if slot + period > now:
+                continue
+            for each in there:
+                if slot not in each:
+                    break
+            else:
+                self._kept[slot] = found.get(slot)
+        if len(self._kept) > 2 * _MOST_KEPT:
+            self._kept = {slot: self._kept[slot] for slot in sorted(self._kept)[-_MOST_KEPT:]}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from constructs_lib.errors import ArgumentError
@@ -11,6 +12,7 @@ from constructs_lib.node.names import IDLE_SECONDS
 from constructs_lib.rehearsal.cloud.metrics import Key
 from constructs_lib.rehearsal.machine.load import Load
 from constructs_lib.rehearsal.machine.node_program import METRIC_TYPES, Said, Speech
+from constructs_lib.rehearsal.watched import Watched
 from constructs_lib.validation import complaint
 
 _PLUGINS = {"nvidia_gpu": "nvidia_smi", "cpu": "cpu", "mem": "mem", "disk": "disk", "swap": "swap"}
@@ -64,13 +66,10 @@ NOTHING: Mapping[Figure, Held] = {}
 class Agent:
     """One agent configuration; publishes raw series and the configured roll-ups, nothing else.
 
-    ``watched`` are the metrics that somebody reads, ``dimensions`` those that somebody names: what it holds of others
-    is left out. None is all of them.
+    ``watched`` is what somebody asks for: what it holds of anything else is left out. None is all.
     """
 
-    def __init__(
-        self, text: str, *, watched: frozenset[str] | None = None, dimensions: frozenset[str] | None = None
-    ) -> None:
+    def __init__(self, text: str, *, watched: Watched | None = None) -> None:
         document = json.loads(text)
         metrics = document["metrics"]
         self.namespace: str = metrics.get("namespace", "CWAgent")
@@ -90,7 +89,6 @@ class Agent:
             cure = "rehearse the template without them"
             raise ArgumentError(complaint("rehearsal", "agent configuration", rule, sorted(unknown), cure))
         self._watched = watched
-        self._dimensions = dimensions
         self._listens: dict[tuple[str, int], bool] = {}
         self._figures: dict[Load, dict[Figure, Held]] = {}
         self._published: dict[tuple[Load, tuple[Said, ...] | None, int], dict[Figure, Held]] = {}
@@ -118,7 +116,7 @@ class Agent:
                         figure = Figure(name, tuple(tags.items()), measurement not in dropped)
                         yield figure, Held(values[measured], interval)
 
-    @property
+    @cached_property
     def hears_every(self) -> int:
         """Return how many seconds of what programs say become one sample."""
         # 0 is the agent's way of saying "each second".
@@ -158,7 +156,7 @@ class Agent:
         return Figure(said.name, (("metric_type", said.metric_type), *said.tags), kept)
 
     def _watches(self, name: str) -> bool:
-        return self._watched is None or name in self._watched
+        return self._watched is None or self._watched.has_metric(name)
 
     def series_of(self, figure: Figure, identity: Mapping[str, str]) -> list[Key]:
         """Return the series that a figure of an instance goes to: its own, unless dropped, and each roll-up.
@@ -169,9 +167,8 @@ class Agent:
         sets = [raw] if figure.kept else []
         rolled = [{key: raw[key] for key in names} for names in self._rollups if set(names) <= set(raw)]
         sets += [dimensions for dimensions in rolled if dimensions != raw]
-        if self._dimensions is not None:
-            sets = [each for each in sets if self._dimensions.issuperset(each)]
-        return [(self.namespace, figure.name, frozenset(each.items())) for each in sets]
+        keys = [(self.namespace, figure.name, frozenset(each.items())) for each in sets]
+        return [key for key in keys if self._watched is None or self._watched.has_series(key)]
 
     def listens_at(self, host: str, port: int) -> bool:
         """Return whether lines that are sent to this address of the instance reach the agent."""

@@ -124,7 +124,7 @@ class Crew:
             running.last_busy = now - _MINUTE
         if load.busiest > 0 and (running.load.busiest <= 0 or running.busy_since is None):
             running.busy_since = now
-        if load != running.load:
+        if load is not running.load and load != running.load:
             running.load, running.load_since = load, now
         running.machine.note(self._store, now, load)
 

@@ -8,30 +8,26 @@ from constructs_lib.rehearsal.cloud.metrics import Key, MetricStore
 from constructs_lib.rehearsal.machine.agent import NOTHING, Agent, Figure, Held
 from constructs_lib.rehearsal.machine.load import Load
 from constructs_lib.rehearsal.machine.node_program import Core, NodeProgram
-from constructs_lib.rehearsal.machine.outside import CPU, Outside
+from constructs_lib.rehearsal.machine.outside import Outside
 from constructs_lib.rehearsal.template import Template
+from constructs_lib.rehearsal.watched import Watched
 
 
 class Image:
     """What each instance gets that a template starts. A group that is not a fleet has an agent and no more.
 
-    ``watched`` are the metrics that somebody reads, ``dimensions`` those that somebody names, None is all: nobody is
-    told of others.
+    ``watched`` is what somebody asks for, None is all: nobody is told of anything else.
     """
 
-    def __init__(
-        self, template: Template, watched: frozenset[str] | None = None, dimensions: frozenset[str] | None = None
-    ) -> None:
-        self.agent = Agent(template.agent_configuration(), watched=watched, dimensions=dimensions)
+    def __init__(self, template: Template, watched: Watched | None = None) -> None:
+        self.watched = watched
+        self.agent = Agent(template.agent_configuration(), watched=watched)
         script = template.boot_script()
         self.settings = None if script is None else script.settings()
         self.core = None if self.settings is None else Core(self.settings)
-        self.fallback = (
-            None if script is None else Agent(script.fallback_configuration(), watched=watched, dimensions=dimensions)
-        )
+        self.fallback = None if script is None else Agent(script.fallback_configuration(), watched=watched)
         self.accelerators = template.accelerators() if self.settings is None else max(self.settings.expected.values())
         self.driver_timeout = 0 if script is None else int(script.variable("DRIVER_TIMEOUT"))
-        self.is_watched_from_outside = watched is None or CPU in watched
 
 
 class Machine:
@@ -42,7 +38,7 @@ class Machine:
         self._identity = identity
         self._launched = launched
         self._program = None if image.core is None else NodeProgram(image.core)
-        self._outside = Outside(identity) if image.is_watched_from_outside else None
+        self._outside = Outside(identity, image.watched)
         self._under: tuple[Agent, Load] | None = None
         self._published = NOTHING
         self._growing: tuple[Figure, Held] | None = None
@@ -55,8 +51,7 @@ class Machine:
         Until the driver answers nothing runs, and when nobody waits for it any more only the host's: that has to be
         noted once more when ``driver_timeout`` is over.
         """
-        if self._outside is not None:
-            self._outside.note(store, at, load)
+        self._outside.note(store, at, load)
         agent = self._image.agent
         if not load.driver and self._image.fallback is not None:
             if at - self._launched < self._image.driver_timeout:
@@ -82,8 +77,7 @@ class Machine:
 
     def end(self, store: MetricStore, at: float) -> None:
         """Publish nothing from a moment on."""
-        if self._outside is not None:
-            self._outside.end(store, at)
+        self._outside.end(store, at)
         self._fall_silent(store, at)
 
     def _fall_silent(self, store: MetricStore, at: float) -> None:

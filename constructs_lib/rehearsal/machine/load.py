@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class Load:
         """Return whether a person is on the machine."""
         return self.session or bool(self.logins)
 
-    @property
+    @cached_property
     def busiest(self) -> float:
         """Return the use of the busiest accelerator that answers."""
         return max((use for use in self.accelerators or () if use is not None), default=0.0)

@@ -6,20 +6,22 @@ from collections.abc import Mapping
 
 from constructs_lib.rehearsal.cloud.metrics import Key, MetricStore
 from constructs_lib.rehearsal.machine.load import Load
+from constructs_lib.rehearsal.watched import Watched
 
-CPU = "CPUUtilization"
+_CPU = "CPUUtilization"
 
 
 class Outside:
     """The CPU use of one instance, for itself and for its group.
 
     EC2 says it every five minutes, or each minute with detailed monitoring, which comes to the same in an alarm whose
-    period is five minutes: here each minute has its sample.
+    period is five minutes: here each minute has its sample. ``watched`` is what somebody asks for, None is all.
     """
 
-    def __init__(self, identity: Mapping[str, str]) -> None:
+    def __init__(self, identity: Mapping[str, str], watched: Watched | None = None) -> None:
         self._identity = identity["InstanceId"]
-        self._keys: list[Key] = [("AWS/EC2", CPU, frozenset({dimension})) for dimension in identity.items()]
+        keys: list[Key] = [("AWS/EC2", _CPU, frozenset({dimension})) for dimension in identity.items()]
+        self._keys = [key for key in keys if watched is None or watched.has_series(key)]
         self._told: float | None = None
 
     def note(self, store: MetricStore, at: float, load: Load) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from constructs_lib.markup import Markup, element, joined
 from constructs_lib.rehearsal.figures import Figures, Hours
 from constructs_lib.rehearsal.page.axes import Scale
-from constructs_lib.rehearsal.page.markup import Markup, element, joined
 from constructs_lib.rehearsal.wording import duration, number
 
 WIDTH = 960

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from constructs_lib import page as pages
+from constructs_lib.markup import Markup, element, joined
+from constructs_lib.page import table, wide
+from constructs_lib.plain_text import several
 from constructs_lib.rehearsal.figures import Figures, waits
 from constructs_lib.rehearsal.page import bars, frontier, timeline, waiting
-from constructs_lib.rehearsal.page.markup import Markup, element, joined
 from constructs_lib.rehearsal.page.series import Timeline
 from constructs_lib.rehearsal.text import conditions, power, waited
-from constructs_lib.rehearsal.wording import clock, duration, money, number, several, share
+from constructs_lib.rehearsal.wording import clock, duration, money, number, share
 
 if TYPE_CHECKING:
     from constructs_lib.rehearsal.report import Rehearsal
@@ -27,22 +28,10 @@ _HINT = "Point at the picture to read it."
 def page(found: Rehearsal) -> str:
     """The page as a text in UTF-8."""
     series = Timeline.of(found.record)
-    script = _file("hover.js")
-    secured = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     title = f"Rehearsal of {found.record.fleet}"
-    head = element(
-        "head",
-        element("meta", charset="utf-8"),
-        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element(
-            "meta",
-            http_equiv="Content-Security-Policy",
-            content=f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{secured}'",
-        ),
-        element("title", title),
-        element("style", Markup(_file("style.css"))),
-    )
-    parts = (
+    readings = timeline.readings(series, found.scenario.start, found.record.end_s)
+    return pages.page(
+        title,
         _header(found, title),
         _key_figures(found),
         _timeline(found, series),
@@ -52,15 +41,10 @@ def page(found: Rehearsal) -> str:
         _alarms(found),
         _all_figures(found),
         _assumptions(found),
+        style=_file("style.css"),
+        besides=(element("script", _data(readings), type="application/json", id="readings"),),
+        script=_file("hover.js"),
     )
-    readings = timeline.readings(series, found.scenario.start, found.record.end_s)
-    body = element(
-        "body",
-        element("main", *(part for part in parts if part)),
-        element("script", _data(readings), type="application/json", id="readings"),
-        element("script", Markup(script)),
-    )
-    return f"<!DOCTYPE html>\n{element('html', head, body, lang='en')}\n"
 
 
 def _header(found: Rehearsal, title: str) -> Markup:
@@ -130,7 +114,7 @@ def _timeline(found: Rehearsal, series: Timeline) -> Markup:
         timeline.legend(),
         element(
             "figure",
-            _wide(timeline.picture(found.record, series, found.scenario.start), "Timeline"),
+            wide(timeline.picture(found.record, series, found.scenario.start), "Timeline"),
             element("p", _HINT, class_="readout", id="readout"),
             element("figcaption", caption),
         ),
@@ -140,7 +124,7 @@ def _timeline(found: Rehearsal, series: Timeline) -> Markup:
 def _waiting(found: Rehearsal) -> Markup:
     told = waited(found.figures.waits)
     waited_s = waits(found.record)
-    drawn = element("figure", _wide(waiting.picture(waited_s, told), "Waiting")) if waited_s else ""
+    drawn = element("figure", wide(waiting.picture(waited_s, told), "Waiting")) if waited_s else ""
     return element(
         "section",
         element("h2", "How long jobs waited for their first start"),
@@ -157,7 +141,7 @@ def _comparison(found: Rehearsal) -> Markup:
         "section",
         element("h2", "Beside others, on the same trace"),
         bars.legend(),
-        element("figure", _wide(bars.picture(drawn), "Cost")),
+        element("figure", wide(bars.picture(drawn), "Cost")),
         element("ul", *said, class_="notes faint") if said else "",
     )
 
@@ -182,7 +166,7 @@ def _alarms(found: Rehearsal) -> Markup | str:
     return element(
         "section",
         element("h2", "Alarms raised"),
-        _wide(_table(("Alarm", "How often", "First", "Last"), rows, plain=True), "Alarms"),
+        wide(table(("Alarm", "How often", "First", "Last"), rows, plain=True), "Alarms"),
     )
 
 
@@ -194,7 +178,7 @@ def _all_figures(found: Rehearsal) -> Markup:
     return element(
         "section",
         element("h2", "All figures"),
-        _wide(_table(("", *titles), rows), "All figures"),
+        wide(table(("", *titles), rows), "All figures"),
     )
 
 
@@ -247,13 +231,13 @@ def _assumptions(found: Rehearsal) -> Markup:
         "section",
         element("h2", "What this rests on"),
         element("p", "A start, stage by stage:"),
-        _wide(_table(("Stage", "Median", "What it is", "Source"), stages, plain=True), "Stages of a start"),
+        wide(table(("Stage", "Median", "What it is", "Source"), stages, plain=True), "Stages of a start"),
         _list("Taken for granted of starts", cold["notes"]),
         _list("Prices", found.cost.notes),
         _list(f"Energy: {power(energy)}", energy.sources) or element("p", f"Energy: {power(energy)}"),
         _list("What was not simulated, or was chosen", found.record.notes),
         _list("Readings of what the cloud leaves open", readings),
-        _list("What another reading could have changed", found.record.doubts),
+        _list("What another reading could have changed", [*found.record.doubts, *found.choice]),
     )
 
 
@@ -261,33 +245,6 @@ def _list(heading: str, said: Sequence[str]) -> Markup | str:
     if not said:
         return ""
     return joined((element("p", heading), element("ul", *(element("li", each) for each in said), class_="notes faint")))
-
-
-def _table(
-    heads: Sequence[str],
-    rows: Iterable[Sequence[str]],
-    *,
-    plain: bool = False,
-) -> Markup:
-    body = (
-        element(
-            "tr",
-            element("th", row[0], scope="row"),
-            *(element("td", cell) for cell in row[1:]),
-        )
-        for row in rows
-    )
-    return element(
-        "table",
-        element("thead", element("tr", *(element("th", head, scope="col") for head in heads))),
-        element("tbody", *body),
-        class_="plain" if plain else None,
-    )
-
-
-def _wide(content: Markup, what: str) -> Markup:
-    """What is wider than a phone and is moved sideways there, with the keyboard too."""
-    return element("div", content, class_="wide", tabindex=0, role="region", aria_label=what)
 
 
 def _data(content: object) -> Markup:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from constructs_lib.markup import Markup, element
 from constructs_lib.rehearsal.page.axes import Scale, amounts
-from constructs_lib.rehearsal.page.markup import Markup, element
 from constructs_lib.rehearsal.tune import Trial, Tuning
 from constructs_lib.rehearsal.wording import duration, number
 

@@ -6,12 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from constructs_lib.markup import Markup, element, joined
+from constructs_lib.plain_text import several
 from constructs_lib.rehearsal.figures import PREPARED
 from constructs_lib.rehearsal.page.axes import Scale, amounts, moments, spaced
-from constructs_lib.rehearsal.page.markup import Markup, element, joined
 from constructs_lib.rehearsal.page.series import Column, Timeline
 from constructs_lib.rehearsal.record import Record
-from constructs_lib.rehearsal.wording import clock, duration, number, several
+from constructs_lib.rehearsal.wording import clock, duration, number
 
 WIDTH, HEIGHT = 960, 404
 LEFT, RIGHT = 78, 948

@@ -5,9 +5,10 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 
+from constructs_lib.markup import Markup, element
+from constructs_lib.plain_text import several
 from constructs_lib.rehearsal.page.axes import Scale
-from constructs_lib.rehearsal.page.markup import Markup, element
-from constructs_lib.rehearsal.wording import several, share
+from constructs_lib.rehearsal.wording import share
 
 WIDTH = 960
 _NAME, _COUNT, _LEFT, _RIGHT = 108, 120, 320, 956

@@ -8,6 +8,7 @@ from typing import Any
 from constructs_lib.rehearsal.cloud.group import Boot, Group, Instance
 from constructs_lib.rehearsal.cloud.hooks import LAUNCHING, TERMINATING
 from constructs_lib.rehearsal.cloud.purchasing import ONE_TYPE, Purchasing
+from constructs_lib.rehearsal.cloud.retries import LONGEST_DELAY
 
 MINUTE = 60
 HOUR = 60  # in minutes
@@ -23,6 +24,7 @@ def make_group(
     busy: Callable[[Instance], float] = lambda _instance: 0.0,
     purchasing: Purchasing = ONE_TYPE,
     spares: bool = True,
+    longest_retry: int = LONGEST_DELAY,
     **properties: Any,
 ) -> Group:
     """Return a group with these sizes, and with other properties as in a template."""
@@ -35,6 +37,7 @@ def make_group(
         busy=lambda instance, _now: busy(instance),
         purchasing=purchasing,
         rebalancing_spares_protected=spares,
+        longest_retry=longest_retry,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from constructs_lib.rehearsal.cloud.alarm_watch import AlarmWatch
+from constructs_lib.rehearsal.cloud.metric_math import MathReading
 from constructs_lib.rehearsal.cloud.metrics import MetricStore
 from constructs_lib.rehearsal.template import Template
 from tests.rehearsal.cloud.plain import Body, plain_template, resource
@@ -28,7 +29,7 @@ def _alarm(metric: str, action: str, queue: str = "Jobs") -> Body:
 
 
 def _watch(store: MetricStore, **alarms: Body) -> AlarmWatch:
-    watch = AlarmWatch(store, extra=2, fill_empty=True)
+    watch = AlarmWatch(store, extra=2, reading=MathReading())
     watch.read(Template(plain_template(alarms)), lambda target: target == "Policy")
     return watch
 

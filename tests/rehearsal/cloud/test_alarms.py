@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from constructs_lib.errors import ArgumentError
 from constructs_lib.rehearsal.cloud.alarms import Alarm
-from constructs_lib.rehearsal.cloud.metric_math import UnsupportedExpression
+from constructs_lib.rehearsal.cloud.metric_math import MathReading, UnsupportedExpression
 from constructs_lib.rehearsal.cloud.metrics import Key, MetricStore
 from constructs_lib.rehearsal.cloud.verdicts import TREATMENTS, State, verdict
 from tests.rehearsal.cloud.missing_data import PUBLISHED, points
@@ -20,6 +20,7 @@ from tests.rehearsal.cloud.missing_data import PUBLISHED, points
 MINUTE, HOUR, DAY = 60, 3_600, 86_400
 _STATES: tuple[State, ...] = ("OK", "ALARM", "INSUFFICIENT_DATA")
 _KEY: Key = ("N", "m", frozenset())
+_SILENCE_IS_FINE = {"TreatMissingData": "notBreaching"}
 
 
 @pytest.mark.parametrize(("m", "row", "expected"), PUBLISHED)
@@ -256,6 +257,58 @@ def test_fill_of_nothing_is_in_doubt() -> None:
     assert alarm.judge(store, 600, "OK").doubts == ("Hot: whether FILL fills a metric without any point",)
     store.hold(_KEY, 600, 0.0)
     assert alarm.judge(store, 1_200, "OK") == ([0.0, 0.0, 0.0], "OK", ())
+
+
+def test_repeat_before_the_first_point_is_in_doubt_until_the_range_has_begun() -> None:
+    """The first point is a breach: it alone is not three of three, repeated back it is."""
+    store, alarm = MetricStore({"N": 0}), _math("FILL(m, REPEAT)", EvaluationPeriods=3, TreatMissingData="notBreaching")
+    store.hold(_KEY, 10 * MINUTE, 9.0)
+
+    doubted = {minute: alarm.judge(store, minute * MINUTE, "OK").doubts for minute in range(10, 16)}
+
+    assert [minute for minute, doubts in doubted.items() if any("REPEAT" in each for each in doubts)] == [11, 12]
+    assert alarm.judge(store, 11 * MINUTE, "OK", reading=MathReading(repeat_reaches_back=True)).state == "ALARM"
+
+
+def test_operation_whose_sides_are_both_missing_is_in_doubt_where_zero_would_breach() -> None:
+    store = MetricStore({"N": 0})
+    idle: dict[str, Any] = {"ComparisonOperator": "LessThanThreshold", "Threshold": 1, **_SILENCE_IS_FINE}
+
+    assert _math("m + m", **idle).judge(store, 600, "OK").doubts == (
+        "Hot: whether an operation has a point where both its sides are missing",
+    )
+    assert _math("m + 0", **idle).judge(store, 600, "OK").doubts == (), "a number is not missing"
+    store.hold(_KEY, 0, 5.0)
+    assert _math("m + m", **idle).judge(store, 600, "OK").doubts == ()
+
+
+@pytest.mark.parametrize("expression", ["TIME_SERIES(0) + m", "SUM([m, TIME_SERIES(0)])"])
+def test_time_series_beside_a_metric_without_any_point_is_in_doubt(expression: str) -> None:
+    store = MetricStore({"N": 0})
+    idle: dict[str, Any] = {"ComparisonOperator": "LessThanThreshold", "Threshold": 1, **_SILENCE_IS_FINE}
+    alarm, other = _math(expression, **idle), MathReading(silence_is_zeros=False)
+    doubt = "Hot: whether TIME_SERIES makes up for a metric without any point"
+
+    assert alarm.judge(store, 600, "OK") == ([0.0, 0.0, 0.0], "ALARM", (doubt,))
+    assert alarm.judge(store, 600, "OK", reading=other).state == "OK"
+    assert alarm.slots(other) is None, "whether there is any point is seen in the whole range alone"
+    store.add(_KEY, 480, 0.0)
+    assert alarm.judge(store, 600, "OK", reading=other).state == "ALARM"
+    assert doubt not in alarm.judge(store, 600, "OK").doubts
+
+
+def test_zeros_of_a_queue_are_in_doubt_for_what_is_in_flight_and_not_for_what_waits() -> None:
+    idle = {"Namespace": "AWS/SQS", "ComparisonOperator": "LessThanThreshold", "Threshold": 1}
+    doubts = {}
+    for which in ("Visible", "NotVisible", "Delayed"):
+        metric = f"ApproximateNumberOfMessages{which}"
+        store = MetricStore({"AWS/SQS": 0})
+        store.hold(("AWS/SQS", metric, frozenset()), 0, 0.0)
+        alarm = _alarm(**idle, MetricName=metric, TreatMissingData="notBreaching")
+        doubts[which] = alarm.judge(store, 600, "OK").doubts
+
+    said = ("Hot: whether a queue reports that nothing is in flight or delayed",)
+    assert doubts == {"Visible": (), "NotVisible": said, "Delayed": said}
 
 
 @given(

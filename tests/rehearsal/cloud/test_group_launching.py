@@ -6,6 +6,7 @@ import pytest
 
 from constructs_lib.rehearsal.cloud.group import Boot, Group, Instance
 from constructs_lib.rehearsal.cloud.purchasing import Purchasing
+from constructs_lib.rehearsal.cloud.retries import TRIES_AGAIN
 from tests.rehearsal.cloud.groups import DAY, HOUR, MINUTE, make_group, run, started
 
 
@@ -35,6 +36,44 @@ def test_group_without_capacity_tries_again_after_a_minute_and_then_less_often()
 
     assert _failed(group) == [1, 2, 4, 8, 13, 18, 23, 28]
     assert "sufficient g6.xlarge capacity" in group.activities[0].message
+
+
+@pytest.mark.parametrize(
+    ("longest", "tries"),
+    [(60, list(range(1, 13))), (300, [1, 2, 4, 8]), (900, [1, 2, 4, 8])],
+)
+def test_delays_are_not_published_and_may_grow_less_or_more(longest: int, tries: list[int]) -> None:
+    """Seen were about a minute at first, and several minutes later."""
+    group = make_group(longest_retry=longest)
+    group.capacity = 0
+    group.set_desired(1)
+    run(group, 12)
+    assert _failed(group) == tries
+    run(group, 3 * HOUR)
+    assert _failed(group)[-1] - _failed(group)[-2] == longest // MINUTE
+
+
+def test_delay_is_in_doubt_from_the_second_failure_on() -> None:
+    """The second try comes after a minute, however the delays grow."""
+    group = make_group()
+    group.capacity = 0
+    group.set_desired(1)
+    run(group, 1)
+    assert group.doubts == set()
+    run(group, 1)
+    assert group.doubts == {TRIES_AGAIN}
+
+
+def test_failures_with_a_success_between_them_leave_no_doubt() -> None:
+    answers = iter(["no capacity", None, "no capacity", None])
+    group = make_group()
+    group.launch_failure = lambda _instance: next(answers)
+    group.set_desired(1)
+    run(group, 3)
+    group.set_desired(2)
+    run(group, 3)
+    assert len(group.alive) == 2
+    assert group.doubts == set()
 
 
 def test_capacity_that_comes_back_is_found_by_the_next_try() -> None:

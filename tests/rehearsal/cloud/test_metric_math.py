@@ -64,7 +64,7 @@ def test_time_functions_have_a_point_everywhere_and_are_in_utc() -> None:
     # Second 0 is 2026-01-01 00:00 UTC, a Thursday.
     day = 24 * _HOUR
     grid = (8 * _HOUR, day + 23 * _HOUR + 120, 4 * day, 31 * day)
-    context = Context({"a": {}}, grid, True)
+    context = Context({"a": {}}, grid)
 
     assert list(evaluate("HOUR(a)", context).values()) == [8, 23, 0, 0]
     assert list(evaluate("MINUTE(a)", context).values()) == [0, 2, 0, 0]

@@ -279,6 +279,22 @@ def test_statistic_that_is_not_known_is_refused(statistic: str) -> None:
         store.series(_KEY, statistic, MINUTE, [0], 60)
 
 
+def test_store_tells_of_what_makes_settled_periods_something_else() -> None:
+    store = MetricStore({"N": 0})
+    told = {(store.upsets, store.version(_KEY))}
+    store.hold(_KEY, 0, 1.0)
+    told.add((store.upsets, store.version(_KEY)))
+    assert len(told) == 2, "there is a series that was not there"
+    assert store.series(_KEY, "Sum", MINUTE, range(0, 5 * MINUTE, MINUTE), 5 * MINUTE)
+    store.hold(_KEY, 5 * MINUTE, 2.0)
+    told.add((store.upsets, store.version(_KEY)))
+    assert len(told) == 2, "what is published now is in no period that was settled"
+    store.add(_KEY, 2 * MINUTE, 9.0)
+    told.add((store.upsets, store.version(_KEY)))
+    assert len(told) == 3
+    assert len({upsets for upsets, _ in told}) == len({version for _, version in told}) == 3
+
+
 def test_series_with_nothing_left_is_forgotten() -> None:
     store = MetricStore({})
     store.hold(_KEY, 0, 1.0)

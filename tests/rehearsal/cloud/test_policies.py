@@ -9,28 +9,51 @@ import pytest
 
 from constructs_lib.errors import ArgumentError
 from constructs_lib.rehearsal.cloud.group import Group
-from constructs_lib.rehearsal.cloud.policies import PolicyRunner, adjustment
+from constructs_lib.rehearsal.cloud.policies import (
+    AGGREGATED,
+    BY_SILENCE,
+    LEAST_CHANGE,
+    WAKES,
+    PolicyReading,
+    PolicyRunner,
+    Seen,
+    adjustment,
+)
 from constructs_lib.rehearsal.template import Template
 from tests.rehearsal.cloud.groups import MINUTE, hook, make_group, run
 from tests.rehearsal.cloud.plain import Body, plain_template, policy, tracking
+
+_USUAL = PolicyReading()
 
 
 class _Scaled:
     """A group with policies, and an alarm that stays in ALARM."""
 
-    def __init__(self, policies: dict[str, Body], *, size: int = 0, minimum: int = 0, **group: Any) -> None:
+    def __init__(
+        self,
+        policies: dict[str, Body],
+        *,
+        size: int = 0,
+        minimum: int = 0,
+        reading: PolicyReading = _USUAL,
+        **group: Any,
+    ) -> None:
         template = Template(plain_template(policies, **group))
         _, properties = template.group()
         more = {key: value for key, value in properties.items() if key not in ("MinSize", "MaxSize")}
         self.group: Group = make_group(minimum=minimum, boot=0, **more)
-        self.runner = PolicyRunner(template, self.group)
+        self.runner = PolicyRunner(template, self.group, reading)
         self.group.set_desired(size)
         run(self.group, 10)
 
-    def act(self, target: str, value: float | None, *, threshold: float = 0.0, minutes: int = 1) -> int:
+    def run(self, target: str, *points: float | None, threshold: float = 0.0) -> None:
+        """Let an alarm act that has judged these points."""
+        self.runner.run(target, self.group.now, Seen.of(threshold, points, len(points)))
+
+    def act(self, target: str, *points: float | None, threshold: float = 0.0, minutes: int = 1) -> int:
         """Let an alarm act each minute; return the desired capacity after it."""
         for _ in range(minutes):
-            self.runner.run(target, self.group.now, threshold, [value])
+            self.run(target, *points, threshold=threshold)
             run(self.group, 1)
         return self.group.desired
 
@@ -102,9 +125,8 @@ def test_warm_up_is_the_policys_or_the_groups_or_its_cooldown(
 ) -> None:
     group = {"DefaultInstanceWarmup": of_group, "Cooldown": cooldown}
     more: dict[str, Any] = {} if own is None else {"EstimatedInstanceWarmup": own}
-    scaled = _Scaled(
-        {"P": _step(_always(1), **more)}, **{name: value for name, value in group.items() if value is not None}
-    )
+    of_its: dict[str, Any] = {name: value for name, value in group.items() if value is not None}
+    scaled = _Scaled({"P": _step(_always(1), **more)}, **of_its)
     assert scaled.act("P", 1.0) == 1
     before = scaled.group.now
     while scaled.group.desired == 1:
@@ -159,17 +181,17 @@ def test_of_several_policies_the_largest_capacity_wins_on_scale_in_too() -> None
         scaled = _Scaled(policies, size=6)
         run(scaled.group, 10)
         for name in order:
-            scaled.runner.run(name, scaled.group.now, 0.0, [-1.0])
+            scaled.run(name, -1.0, threshold=0.0)
         assert scaled.group.desired == 5
     scaled = _Scaled(policies, size=6)
-    scaled.runner.run("Three", scaled.group.now, 0.0, [-1.0])
-    scaled.runner.run("Out", scaled.group.now, 0.0, [1.0])
+    scaled.run("Three", -1.0, threshold=0.0)
+    scaled.run("Out", 1.0, threshold=0.0)
     assert scaled.group.desired == 7
 
 
 def test_what_a_function_has_set_meanwhile_is_where_policies_begin() -> None:
     scaled = _Scaled({"In": _step(_always(-1, out=False))}, size=6)
-    scaled.runner.run("In", scaled.group.now, 0.0, [-1.0])
+    scaled.run("In", -1.0, threshold=0.0)
     scaled.group.set_desired(9)
     assert scaled.group.desired == 9
 
@@ -272,8 +294,8 @@ def test_scale_in_removes_no_more_than_the_target_allows(size: int, value: float
 def test_scale_in_by_tracking_needs_all_to_agree() -> None:
     """One policy is below its target, the other above it."""
     scaled = _Scaled({"Low": tracking(10), "High": tracking(10)}, size=4)
-    scaled.runner.run("Low/AlarmLow", scaled.group.now, 9.0, [1.0])
-    scaled.runner.run("High/AlarmHigh", scaled.group.now, 10.0, [10.5])
+    scaled.run("Low/AlarmLow", 1.0, threshold=9.0)
+    scaled.run("High/AlarmHigh", 10.5, threshold=10.0)
     assert scaled.group.desired == 5
 
 
@@ -282,8 +304,8 @@ def test_scale_in_by_tracking_waits_while_another_policy_is_near_its_target() ->
     scaled = _Scaled({"Low": tracking(10), "Near": tracking(10)}, size=4)
     assert scaled.act("Low/AlarmLow", 1.0, minutes=5) == 4
 
-    scaled.runner.run("Low/AlarmLow", scaled.group.now, 9.0, [1.0])
-    scaled.runner.run("Near/AlarmLow", scaled.group.now, 9.0, [5.0])
+    scaled.run("Low/AlarmLow", 1.0, threshold=9.0)
+    scaled.run("Near/AlarmLow", 5.0, threshold=9.0)
     assert scaled.group.desired == 2
 
 
@@ -311,3 +333,83 @@ def test_predictive_scaling_that_only_forecasts_changes_nothing_and_another_name
     acts = policy("PredictiveScaling", PredictiveScalingConfiguration={"Mode": "ForecastAndScale"})
     with pytest.raises(ArgumentError, match="PredictiveScaling"):
         _Scaled({"P": acts})
+
+
+# What AWS leaves open.
+
+
+def _by_depth(**more: Any) -> Body:
+    """One more below 10, five more from there on."""
+    low: dict[str, float] = {"MetricIntervalLowerBound": 0, "MetricIntervalUpperBound": 10, "ScalingAdjustment": 1}
+    return _step(low, {"MetricIntervalLowerBound": 10, "ScalingAdjustment": 5}, **more)
+
+
+@pytest.mark.parametrize(
+    ("more", "newest", "aggregate"),
+    [
+        ({}, 1, 5),
+        ({"MetricAggregationType": "Average"}, 1, 5),
+        ({"MetricAggregationType": "Maximum"}, 1, 5),
+        ({"MetricAggregationType": "Minimum"}, 1, 1),
+    ],
+)
+def test_step_follows_the_newest_datapoint_or_the_aggregate_of_all_that_are_judged(
+    more: dict[str, str], newest: int, aggregate: int
+) -> None:
+    """Datapoints 30 and 2, which average 16: the aggregation type is of "recent" ones, and nobody says how many."""
+    sizes, doubts = [], []
+    for reading in (PolicyReading(), PolicyReading(steps_by_aggregate=True)):
+        scaled = _Scaled({"P": _by_depth(**more)}, reading=reading)
+        sizes.append(scaled.act("P", 30.0, None, 2.0))
+        doubts.append(scaled.group.doubts)
+    assert sizes == [newest, aggregate]
+    assert doubts == [{AGGREGATED} if newest != aggregate else set()] * 2
+
+
+def test_datapoints_that_lead_to_one_step_leave_no_doubt() -> None:
+    scaled = _Scaled({"P": _by_depth()})
+    assert scaled.act("P", 30.0, 20.0) == 5
+    assert scaled.group.doubts == set()
+
+
+def test_what_is_older_than_the_periods_judged_is_no_part_of_the_aggregate() -> None:
+    assert Seen.of(1.0, [90.0, None, 4.0, None, 2.0], 3) == Seen(1.0, 2.0, [4.0, 2.0])
+    assert Seen.of(1.0, [90.0, None], 1) == Seen(1.0, 90.0, [])
+
+
+def test_breaching_silence_may_be_no_value_for_any_step() -> None:
+    policies = {"P": _step(_always(0, out=False), kind="ExactCapacity")}
+    usual = _Scaled(policies, size=2)
+    assert usual.act("P", None) == 0
+    assert usual.group.doubts == {BY_SILENCE}
+    assert _Scaled(policies, size=2, reading=PolicyReading(steps_by_silence=False)).act("P", None) == 2
+
+
+def test_least_change_may_not_apply_to_a_percentage_of_nothing() -> None:
+    policies = {"P": _step(_always(100), kind="PercentChangeInCapacity", MinAdjustmentMagnitude=2)}
+    usual = _Scaled(policies)
+    assert usual.act("P", 1.0) == 2
+    assert usual.group.doubts == {LEAST_CHANGE}
+    other = PolicyReading(least_change_wakes=False)
+    assert _Scaled(policies, reading=other).act("P", 1.0, minutes=5) == 0
+    assert _Scaled(policies, size=1, reading=other, DefaultInstanceWarmup=0).act("P", 1.0) == 3
+
+
+def test_tracking_may_wake_an_empty_group() -> None:
+    usual = _Scaled({"Track": tracking(10)})
+    assert usual.act("Track/AlarmHigh", 25.0, threshold=10) == 0
+    assert usual.group.doubts == {WAKES}
+    other = _Scaled({"Track": tracking(10)}, reading=PolicyReading(tracking_wakes=True))
+    assert other.act("Track/AlarmHigh", 25.0, threshold=10) == 3
+
+
+def test_change_beyond_the_sizes_leaves_no_doubt() -> None:
+    scaled = _Scaled({"P": _by_depth(), "Track": tracking(10)}, size=10)
+    scaled.act("P", 30.0, 2.0)
+    scaled.act("Track/AlarmHigh", 90.0, threshold=10)
+    assert scaled.group.doubts == set()
+
+
+def test_aggregation_type_that_does_not_exist_names_its_policy() -> None:
+    with pytest.raises(ArgumentError, match=r"P: .*MetricAggregationType must be one of Average, Maximum"):
+        _Scaled({"P": _by_depth(MetricAggregationType="Median")})

@@ -16,6 +16,7 @@ from constructs_lib.rehearsal.cloud.metrics import Key, MetricStore
 from constructs_lib.rehearsal.machine.instance import Image, Machine
 from constructs_lib.rehearsal.machine.load import Load
 from constructs_lib.rehearsal.template import Template
+from constructs_lib.rehearsal.watched import Watched
 from tests.behaviour.fleets import fleet, fleet_of
 from tests.rehearsal.machine.minute_by_minute import MINUTE, Sent, publish_minute
 
@@ -139,13 +140,17 @@ def test_what_is_held_is_what_is_published_each_minute(
 
 
 def test_only_what_is_watched_is_held() -> None:
-    image = Image(Template(fleet()), frozenset({"busy_marks", "accelerator_idle_seconds"}))
+    by_group = ("AcceleratedFleet", "accelerators_missing", frozenset({("AutoScalingGroupName", "g")}))
+    image = Image(Template(fleet()), Watched(frozenset({by_group}), frozenset({"busy_marks"})))
     store = MetricStore({})
 
     Machine(image, _IDENTITY, 0).note(store, 60, Load(accelerators=(0.0,) * 4))
 
-    names = {name for name, _ in store.published("AcceleratedFleet")}
-    assert names == {"busy_marks", "accelerator_idle_seconds"}
+    assert store.published("AcceleratedFleet") == {
+        ("busy_marks", frozenset({"InstanceId"})),
+        ("accelerators_missing", frozenset({"AutoScalingGroupName"})),
+    }
+    assert not store.published("AWS/EC2")
 
 
 def test_job_between_two_samples_is_not_seen() -> None:
