@@ -152,8 +152,12 @@ def test_no_choice_holds_more_than_its_memory_and_the_ranking_is_sorted(workload
 def test_twice_the_rate_never_takes_fewer_instances(workload: Workload, rate: float) -> None:
     once, twice = (recommend(workload.with_changes(rate=each)) for each in (rate, 2 * rate))
     needed = {choice.instance_type: choice.instances for choice in once.choices}
-    assert needed.keys() == {choice.instance_type for choice in twice.choices}
+    # A figure of one request at a time is ranked only where the work takes no more: such a type may change its list.
+    apart = {choice.instance_type for answer in (once, twice) for choice in answer.unmeasured}
+    assert needed.keys() ^ {choice.instance_type for choice in twice.choices} <= apart
     for choice in twice.choices:
+        if choice.instance_type not in needed:
+            continue
         before = needed[choice.instance_type]
         assert before is not None
         assert choice.instances is not None
