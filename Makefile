@@ -31,7 +31,7 @@ demo: setup ## deploy the example to an emulator on this machine, drive it, dest
 test: setup ## run all tests, a file to each core
 	$(PY) -m pytest --numprocesses auto --dist loadfile
 
-check: lint types templates package ## ruff, mypy --strict, cfn-lint, cdk-nag and the packaging checks
+check: lint types templates package ## ruff, mypy --strict, cfn-lint, cdk-nag, our own rules and the packaging checks
 
 lint: setup
 	$(PY) -m ruff check .
@@ -43,6 +43,7 @@ types: setup
 templates: setup
 	$(PY) scripts/synth.py --nag $(BUILD)/check
 	find $(BUILD)/check -name '*.template.json' -print | xargs $(BIN)/cfn-lint
+	$(PY) -m constructs_lib.cli check $(BUILD)/check
 
 package: setup
 	rm -rf $(BUILD)/package
@@ -54,12 +55,13 @@ package: setup
 synth: setup ## write every example's cloud assembly to build/synth/<example>/, without credentials or context
 	$(PY) scripts/synth.py $(BUILD)/synth
 
-bench: setup ## synthesis against the same resources by hand; what node program and release pass take; packing against first fit; a month's rehearsal
+bench: setup ## synthesis against the same resources by hand; what node program and release pass take; packing against first fit; a month's rehearsal; a check of templates
 	$(PY) -m benchmarks.synth
 	$(PY) -m benchmarks.node
 	$(PY) -m benchmarks.release
 	$(PY) -m benchmarks.packing
 	$(PY) -m benchmarks.rehearsal
+	$(PY) -m benchmarks.compliance
 
 mutants: setup ## change the release function in one place at a time: which changes would no test notice?
 	$(PY) -m pip install --quiet --requirement requirements-mutants.txt

@@ -1,5 +1,5 @@
-"""The command ``accel-fleet``: which machines, what fits on them, whether an account can run a template, and what it
-would do with a trace of work.
+"""The command ``accel-fleet``: which machines, what fits on them, whether an account can run a template, what it would
+do with a trace of work, and whether it uses accelerators responsibly.
 
 Each document (``--json``) is one JSON object with ``schema``, for example ``accel-fleet/recommend/1``, and the fields
 of the ``document()`` of what answers; the number grows when a field is taken away or changes its meaning.

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING, NoReturn
 
 from constructs_lib.cli.spelling import Spelling
 from constructs_lib.cli.statuses import UNUSABLE
+from constructs_lib.errors import ArgumentError
+from constructs_lib.plain_text import harmless
+from constructs_lib.validation import complaint
 
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite
@@ -18,9 +21,8 @@ if TYPE_CHECKING:
 def complain(line: str) -> None:
     """Print a line on the error output, if there is one that takes it; what would steer a terminal is spelled out."""
     if sys.stderr is not None:
-        shown = "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in line)
         with suppress(OSError):
-            print(shown, file=sys.stderr)
+            print(harmless(line), file=sys.stderr)
 
 
 class Parser(argparse.ArgumentParser):
@@ -85,3 +87,19 @@ def take_tables(chosen: argparse.Namespace) -> None:
 def listed(text: str) -> list[str]:
     """What stands between commas."""
     return [each.strip() for each in text.split(",")]
+
+
+def parameters_of(where: str, given: Iterable[str]) -> dict[str, str]:
+    """What ``--parameter`` states for the parameters of templates, by their names.
+
+    Raises:
+        ArgumentError: one of them is no name and value.
+    """
+    found = {}
+    for each in given:
+        name, equals, value = each.partition("=")
+        if not name or not equals:
+            cure = "write for example --parameter ImageId=/my/parameter"
+            raise ArgumentError(complaint(where, "--parameter", "be a name and a value with = between", each, cure))
+        found[name] = value
+    return found

@@ -6,9 +6,10 @@ import argparse
 from typing import Any
 
 from constructs_lib.cli.arguments import Commands, Parser, add_command, add_json, add_tables, commands_of, take_tables
-from constructs_lib.cli.output import amount, document, gib, named, paragraph, point, several, table
+from constructs_lib.cli.output import amount, document, gib, named, paragraph, point, table
 from constructs_lib.cli.spelling import NEWER_TABLES, Spelling, options_of
 from constructs_lib.cli.statuses import FINE, FOUND
+from constructs_lib.plain_text import several
 
 _FIRST_COLUMN = 20
 _MOST_PRICES = 6

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 
-from constructs_lib.cli import catalog, packing, preflight, recommend, rehearse
+from constructs_lib.cli import catalog, check, packing, preflight, recommend, rehearse
 from constructs_lib.cli.arguments import Parser, commands_of, complain
 from constructs_lib.cli.statuses import FINE, INTERRUPTED, NOT_WRITTEN, READER_GONE, UNUSABLE
 from constructs_lib.errors import FleetError
@@ -62,7 +62,8 @@ def _parser() -> Parser:
         prog=_NAME,
         description=(
             "Says which EC2 machines suit a workload, whether an account can run a fleet,\n"
-            "and what that would do, cost and waste."
+            "what that would do, cost and waste, and whether templates use accelerators\n"
+            "responsibly."
         ),
         epilog=(
             "Exit status: 0 fine, 1 something was found or nothing fits,\n"
@@ -71,7 +72,7 @@ def _parser() -> Parser:
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version, and end")
     commands = commands_of(parser, "COMMAND")
-    for room in (recommend, catalog, packing, preflight, rehearse):
+    for room in (recommend, catalog, packing, preflight, rehearse, check):
         room.add_to(commands)
     return parser
 

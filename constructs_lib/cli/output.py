@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import json
-import textwrap
 from collections.abc import Mapping, Sequence
 
-WIDTH = 80
-
-# Texts of ours hold names that nothing may break.
-_WRAPPER = textwrap.TextWrapper(width=WIDTH, break_long_words=False, break_on_hyphens=False)
+from constructs_lib import plain_text
 
 
 def document(schema: str, content: Mapping[str, object]) -> None:
@@ -31,8 +27,7 @@ def paragraph(text: str, *, begins: str = "", indent: str = "") -> None:
         begins: what the first line begins with. Default: nothing.
         indent: what the others begin with. Default: nothing.
     """
-    _WRAPPER.initial_indent, _WRAPPER.subsequent_indent = begins, indent
-    print("\n".join(_WRAPPER.wrap(text)) if text.strip() else begins.rstrip())
+    print("\n".join(plain_text.paragraph(text, begins=begins, indent=indent)) or begins.rstrip())
 
 
 def point(text: str) -> None:
@@ -73,17 +68,6 @@ def amount(value: float | None, *, digits: int = 3) -> str:
     if abs(value) >= 10 ** (digits - 1):
         return whole
     return f"{value:.{digits}g}" if abs(value) >= 1e-4 else f"{value:.2e}"
-
-
-def several(number: int, one: str, more: str | None = None) -> str:
-    """A number and what is counted.
-
-    Args:
-        number: of them.
-        one: what one of them is called.
-        more: what several are called. Default: that with an s.
-    """
-    return f"{number:,} {one if number == 1 else more or f'{one}s'}"
 
 
 def gib(mib: float | None) -> str:

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from constructs_lib.cli.arguments import Commands, Parser, add_command, add_json, add_tables, take_tables
 from constructs_lib.cli.catalog import devices
-from constructs_lib.cli.output import amount, document, gib, heading, paragraph, point, several, table
+from constructs_lib.cli.output import amount, document, gib, heading, paragraph, point, table
 from constructs_lib.cli.spelling import NEWER_TABLES, Spelling, options_of
 from constructs_lib.cli.statuses import FINE, FOUND
 from constructs_lib.errors import ArgumentError
+from constructs_lib.plain_text import several
 from constructs_lib.validation import complaint
 
 if TYPE_CHECKING:

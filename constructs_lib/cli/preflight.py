@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from constructs_lib.cli.arguments import Commands, Parser, add_command, add_json
-from constructs_lib.cli.output import WIDTH, document, heading, paragraph, point
+from constructs_lib.cli.arguments import Commands, Parser, add_command, add_json, parameters_of
+from constructs_lib.cli.output import document, heading, paragraph, point
 from constructs_lib.cli.spelling import Spelling, options_of
 from constructs_lib.cli.statuses import FINE, FOUND
 from constructs_lib.errors import ArgumentError
+from constructs_lib.plain_text import WIDTH
 from constructs_lib.validation import complaint, one_of
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def _preflight(chosen: argparse.Namespace) -> int:
         cure = "write --template cdk.out, or a template in it"
         raise ArgumentError(complaint(_WHERE, "--template", "be given", None, cure))
     templates = templates_in(chosen.template)
-    parameters = _parameters(chosen.parameter or ())
+    parameters = parameters_of(_WHERE, chosen.parameter or ())
     from constructs_lib.cli.progress import progress
     from constructs_lib.cli.session import session_for
 
@@ -131,17 +132,6 @@ def _chosen(templates: Sequence[StackTemplate], names: Sequence[str] | None) -> 
             raise ArgumentError(complaint(_WHERE, "--stack", "be left out for one template", name, cure))
         one_of(_WHERE, "--stack", name, stacks, cure="these are in the folder")
     return [stacks[name] for name in dict.fromkeys(names)]
-
-
-def _parameters(given: Iterable[str]) -> dict[str, str]:
-    found = {}
-    for each in given:
-        name, equals, value = each.partition("=")
-        if not name or not equals:
-            cure = "write for example --parameter ImageId=/my/parameter"
-            raise ArgumentError(complaint(_WHERE, "--parameter", "be a name and a value with = between", each, cure))
-        found[name] = value
-    return found
 
 
 def _show(stack: StackTemplate, report: Report) -> None:

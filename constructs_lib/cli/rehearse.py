@@ -47,9 +47,8 @@ Public formats are told by their header; --trace-format NAME says which.
 --generate makes one instead: diurnal, bursty, batch-nights, rare-long, silence
 and mix are among its names. Times may be written 90, 90s, 15m, 8h or 2d.
 
-Only JSON is read as a template, which is what cdk synth writes. Exit status 1
-tells of jobs that were cut off or never done, and that nothing in the scenario
-explains."""
+A template may be JSON or YAML. Exit status 1 tells of jobs that were cut off
+or never done, and that nothing in the scenario explains."""
 
 _SPELLING = Spelling(
     command="rehearse",
@@ -85,7 +84,7 @@ def add_to(commands: Commands[Parser]) -> None:
         _HELP,
         spelling=_SPELLING,
     )
-    added.add_argument("--template", metavar="PATH", help="a template in JSON, the folder that cdk synth wrote, or -")
+    added.add_argument("--template", metavar="PATH", help="a template, the folder that cdk synth wrote, or -")
     added.add_argument("--stack", metavar="NAME", help="of the folder; default: the one that has a fleet")
     added.add_argument("--fleet", metavar="ID", help="logical id of its group, or its beginning; default: the only one")
     _add_trace(added.add_argument_group("the work"))
@@ -287,12 +286,11 @@ def _fleets(stack: StackTemplate, begins: str | None) -> list[str]:
 
 
 def _from_input() -> dict[str, Any]:
-    cure = "give the JSON that cdk synth writes (YAML is not read)"
-    try:
-        document = json.loads(sys.stdin.read())
-    except (ValueError, RecursionError) as error:
-        raise ArgumentError(complaint(_WHERE, "--template", "be JSON", _STANDARD, cure)) from error
-    if not isinstance(document, dict) or "Resources" not in document:
+    from constructs_lib.template.documents import parse
+
+    document = parse(sys.stdin.read(), _STANDARD).content
+    if "Resources" not in document:
+        cure = "give the JSON that cdk synth writes"
         raise ArgumentError(complaint(_WHERE, "--template", "be a template with Resources", _STANDARD, cure))
     return document
 

@@ -10,6 +10,7 @@ from constructs import Construct
 from constructs_lib.acknowledgement import acknowledge
 from constructs_lib.fleet.drain import HOOK_NAME, Drain
 from constructs_lib.fleet.settings import FleetSettings
+from constructs_lib.statements import KEY, MINIMUM
 from constructs_lib.telemetry import names
 
 _SHORTEST_GRACE_SECONDS = 300
@@ -86,6 +87,10 @@ def auto_scaling_group(
             "Updates": "none: a deploy replaces no running instance; later ones use the new launch template",
         },
     )
+    if settings.min_capacity:
+        resource.add_metadata(
+            KEY, {MINIMUM: f"min_capacity={settings.min_capacity}: so many stay when the fleet is idle"}
+        )
     return group
 
 

@@ -14,6 +14,7 @@ from constructs_lib.catalog import AcceleratedType
 from constructs_lib.errors import ArgumentError
 from constructs_lib.fleet.purchase import Purchase
 from constructs_lib.fleet.storage import FleetStorage
+from constructs_lib.statements import KEY, RUNNING
 from constructs_lib.validation import complaint, instance_of, integer, number
 
 READY_HOOK = "Ready"
@@ -203,7 +204,7 @@ class WarmPool:
     def build(self, group: autoscaling.AutoScalingGroup) -> autoscaling.CfnWarmPool:
         """The pool of this group."""
         assert self.state is not None
-        return autoscaling.CfnWarmPool(
+        pool = autoscaling.CfnWarmPool(
             group,
             "WarmPool",
             auto_scaling_group_name=group.auto_scaling_group_name,
@@ -212,6 +213,9 @@ class WarmPool:
             pool_state=self.state.value,
             instance_reuse_policy=autoscaling.CfnWarmPool.InstanceReusePolicyProperty(reuse_on_scale_in=False),
         )
+        if self.state is PoolState.RUNNING:
+            pool.add_metadata(KEY, {RUNNING: "WarmPool(state=PoolState.RUNNING): every second counts"})
+        return pool
 
     def launch_data(self) -> Mapping[str, object]:
         """What the launch template says besides, in CloudFormation's words."""

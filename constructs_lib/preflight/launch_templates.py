@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from constructs_lib.preflight.account import Account, Refused
-from constructs_lib.preflight.template import Unknown, mapping
+from constructs_lib.template.settling import Unknown, mapping
 
 _DEFAULT_VERSION = "$Default"
 

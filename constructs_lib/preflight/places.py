@@ -9,7 +9,7 @@ from typing import Any
 from constructs_lib.preflight.account import Account, Refused, filters, ssm_value
 from constructs_lib.preflight.plan import Group
 from constructs_lib.preflight.report import Finding
-from constructs_lib.preflight.template import (
+from constructs_lib.template.settling import (
     Made,
     SsmParameter,
     StackOutput,

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from constructs_lib.preflight.calls import called_services
-from constructs_lib.preflight.template import (
+from constructs_lib.template.settling import (
     Made,
     SsmParameter,
     Template,

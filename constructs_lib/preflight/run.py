@@ -14,7 +14,7 @@ from constructs_lib.preflight.launch_templates import launch_template_data
 from constructs_lib.preflight.places import places
 from constructs_lib.preflight.plan import read
 from constructs_lib.preflight.report import Finding, Report
-from constructs_lib.preflight.template import Surroundings, Template
+from constructs_lib.template.settling import Surroundings, Template
 from constructs_lib.validation import complaint
 
 _WHERE = "preflight"

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from constructs_lib.agent.kinds import kind_of
+from constructs_lib.agent.rules import check
 from constructs_lib.catalog import AcceleratedType
 from constructs_lib.telemetry import names
-from constructs_lib.telemetry.agent_rules import check
 from constructs_lib.telemetry.agent_sections import (
     accelerator_section,
     efa_section,
@@ -19,7 +20,6 @@ from constructs_lib.telemetry.agent_sections import (
     statsd_listener,
     statsd_section,
 )
-from constructs_lib.telemetry.kinds import kind_of
 from constructs_lib.telemetry.options import Telemetry
 
 

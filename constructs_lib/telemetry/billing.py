@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from constructs_lib.agent.kinds import AcceleratorKind
 from constructs_lib.catalog import AcceleratedType
 from constructs_lib.telemetry import names
 from constructs_lib.telemetry.agent_sections import ALLOWANCES, EFA_MEASUREMENTS, PROCESS_MEASUREMENTS
-from constructs_lib.telemetry.kinds import AcceleratorKind
 from constructs_lib.telemetry.options import Telemetry
 from constructs_lib.validation import integer
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from aws_cdk import aws_cloudwatch as cloudwatch
 
+from constructs_lib.agent.kinds import AcceleratorKind, kind_of
+from constructs_lib.agent.kinds.nvidia import KIND as NVIDIA
 from constructs_lib.catalog import AcceleratedType
 from constructs_lib.errors import ArgumentError
 from constructs_lib.telemetry import names
 from constructs_lib.telemetry.instance_metrics import InstanceMetrics
-from constructs_lib.telemetry.kinds import AcceleratorKind, kind_of
-from constructs_lib.telemetry.kinds.nvidia import KIND as NVIDIA
 from constructs_lib.telemetry.options import Telemetry
 from constructs_lib.telemetry.series import MetricOptions
 from constructs_lib.validation import complaint

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 
 from aws_cdk import Duration
 
+from constructs_lib.agent.kinds import AcceleratorKind
 from constructs_lib.catalog import AcceleratedType
 from constructs_lib.errors import ArgumentError
 from constructs_lib.telemetry import names
-from constructs_lib.telemetry.kinds import AcceleratorKind
 from constructs_lib.telemetry.logs import FleetLogs
 from constructs_lib.validation import complaint, instance_of, list_of, one_of
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from constructs_lib.rehearsal.record import Record
 from constructs_lib.rehearsal.report import Rehearsal
@@ -308,15 +309,23 @@ def test_a_template_can_come_from_the_standard_input(
     assert playing.asked["template"] == TEMPLATE
 
 
-@pytest.mark.parametrize("text", ["Resources:\n", "[]", "{}"])
-def test_what_is_no_template_in_json_is_one_line_from_there_too(
-    accel_fleet: Command, playing: Playing, trace: Path, monkeypatch: pytest.MonkeyPatch, text: str
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("{", "be JSON: line 1, column 2"),
+        ("Resources: [\n", "be JSON or YAML: line 2, column 1"),
+        ("[]", "be an object with Resources"),
+        ("{}", "be a template with Resources"),
+    ],
+)
+def test_what_is_no_template_is_one_line_from_there_too(
+    accel_fleet: Command, playing: Playing, trace: Path, monkeypatch: pytest.MonkeyPatch, text: str, told: str
 ) -> None:
     monkeypatch.setattr(sys, "stdin", io.StringIO(text))
     ran = accel_fleet(f"rehearse --template - --trace {trace}")
 
     assert is_one_teaching_line(ran)
-    assert "YAML is not read" in ran.err
+    assert told in ran.err
 
 
 def test_bad_rows_stop_it_with_their_lines_or_are_left_out(
@@ -374,16 +383,14 @@ def test_the_fleet_of_a_folder_is_found(accel_fleet: Command, playing: Playing, 
     assert "One: FleetASG; Two: OtherASG" in ran.err
 
 
-def test_a_template_in_yaml_is_told_how_to_get_json(
+def test_a_template_in_yaml_is_read_like_one_in_json(
     accel_fleet: Command, playing: Playing, trace: Path, tmp_path: Path
 ) -> None:
     path = tmp_path / "template.yaml"
-    path.write_text("Resources:\n  Group:\n    Type: !Sub x\n")
-    ran = accel_fleet(f"rehearse --template {path} --trace {trace}")
+    path.write_text(yaml.safe_dump(TEMPLATE))
 
-    assert is_one_teaching_line(ran)
-    assert "cdk synth" in ran.err
-    assert "YAML is not read" in ran.err
+    assert accel_fleet(f"rehearse --template {path} --trace {trace}").status == 0
+    assert playing.asked["template"] == TEMPLATE
 
 
 @pytest.mark.parametrize(

@@ -579,6 +579,39 @@ TYPES = [
     fact_row("successor", RANGE, "g10", "be another instance type in lower case"),
 ]
 
+COMPLIANCE = [
+    *(
+        row
+        for owner in ("AcceleratorChecks", "assert_compliant")
+        for row in (
+            Row(owner, "region", TYPE, 1, "be a text that is not empty"),
+            Row(owner, "region", RANGE, " ", "be a text that is not empty"),
+            *(
+                Row(owner, parameter, kind, value, rule, got=got)
+                for parameter in ("select", "ignore")
+                for kind, value, rule, got in [
+                    (TYPE, "instance-metadata-v1", "be a list of ids of rules", None),
+                    (TYPE, 1, "be a list of ids of rules", None),
+                    (TYPE, [1], "be a list of ids of rules", None),
+                    (RANGE, ["instance-metadata"], "be the id of a rule", "'instance-metadata'"),
+                    (RANGE, ["no-such-*"], "be the id of a rule", "'no-such-*'"),
+                ]
+            ),
+            Row(owner, "ignore", RANGE, ["*"], "leave a rule to be asked"),
+            Row(owner, "fail_on", TYPE, 1, "be one of error, none, warning"),
+            Row(owner, "fail_on", RANGE, "warn", "be one of error, none, warning"),
+        )
+    ),
+    Row("assert_compliant", "subject", TYPE, 1, "be a stack, a stage, an app, a template or a path"),
+    Row("assert_compliant", "subject", TYPE, None, "be a stack, a stage, an app, a template or a path"),
+    Row("assert_compliant", "subject", RANGE, "no-such-folder", "be a file that can be read", named="template"),
+    Row("suppress", "construct", TYPE, "Fleet", "be of type Construct"),
+    Row("suppress", "rule", TYPE, 1, "be the id of a rule"),
+    Row("suppress", "rule", RANGE, "instance-metadata", "be the id of a rule"),
+    Row("suppress", "reason", TYPE, 1, "be a text that is not empty"),
+    Row("suppress", "reason", RANGE, " ", "be a text that is not empty"),
+]
+
 VALUES = [
     *POLICY,
     *HOURS,
@@ -595,4 +628,5 @@ VALUES = [
     *LOGS,
     *MACHINE,
     *TYPES,
+    *COMPLIANCE,
 ]

@@ -1,6 +1,7 @@
 """Any combination of options makes a template that deploys, or an error of ours that says what to change.
 
-Never an error from the CDK's JavaScript process, and never a template that cfn-lint has something to say about.
+Never an error from the CDK's JavaScript process, and never a template that cfn-lint or a rule of ours has something to
+say about.
 """
 
 from __future__ import annotations
@@ -59,6 +60,7 @@ from constructs_lib import (
     Workload,
 )
 from constructs_lib.catalog import known_types
+from constructs_lib.compliance import assert_compliant
 from tests.support.stacks import vpc
 
 # W3005: the CDK writes each dependency out, also one that a reference in the same resource implies. E3628: whether the
@@ -306,10 +308,13 @@ def synthesized(options: dict[str, Make], besides: bool) -> dict[str, Any] | str
 
 @settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(options=combinations(), besides=st.booleans())
-def test_a_template_that_cfn_lint_accepts_or_an_error_of_ours(options: dict[str, Make], besides: bool) -> None:
+def test_a_template_that_cfn_lint_and_our_rules_accept_or_an_error_of_ours(
+    options: dict[str, Make], besides: bool
+) -> None:
     template = synthesized(options, besides)
     if isinstance(template, str):
         assert MESSAGE.match(template), "the message names no rule, value and cure"
     else:
         found = api.lint(json.dumps(template), config={"regions": ["us-east-1"], "ignore_checks": IGNORED})
         assert [str(each) for each in found] == []
+        assert_compliant(template)

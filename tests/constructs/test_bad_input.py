@@ -49,6 +49,7 @@ from constructs_lib import (
     WakeUp,
     WarmPool,
 )
+from constructs_lib.compliance import AcceleratorChecks, assert_compliant, suppress
 from constructs_lib.errors import ArgumentError
 from constructs_lib.fleet.lustre import LustreMount
 from tests.constructs.bad_values import FACT_FLAGS, FLAGS, JOBS, OFFICE, RANGE, TOGETHER, TOKEN, TYPE, VALUES, Row
@@ -107,6 +108,11 @@ def make_lustre_mount(**arguments: Any) -> object:
 
 def make_type(**arguments: Any) -> object:
     return AcceleratedType(**{**FACTS, **arguments})
+
+
+def make_suppression(**arguments: Any) -> None:
+    needed = {"construct": stack(), "rule": "instance-metadata-v1", "reason": "known to the team"}
+    suppress(**{**needed, **arguments})
 
 
 def _in(scope: Stack, value: Any) -> Any:
@@ -212,6 +218,13 @@ OWNERS: Mapping[str, tuple[Callable[..., object], Callable[..., object], str]] =
     "FleetLogs": (FleetLogs, FleetLogs, "FleetLogs"),
     "MachineSetup": (MachineSetup, MachineSetup, "MachineSetup"),
     "AcceleratedType": (AcceleratedType, make_type, r"AcceleratedType( g9\.xlarge)?"),
+    "AcceleratorChecks": (AcceleratorChecks, AcceleratorChecks, "AcceleratorChecks|check"),
+    "suppress": (suppress, make_suppression, "Test|suppress"),
+    "assert_compliant": (
+        assert_compliant,
+        lambda **given: assert_compliant(**{"subject": {"Resources": {}}, **given}),
+        "assert_compliant|check|templates",
+    ),
 }
 
 # Parameters of which every value of the right type is in range.
@@ -259,6 +272,7 @@ WITHOUT_RANGE = {
     ("MachineSetup", "persistence_mode"): "yes or no",
     ("MachineSetup", "application_clocks"): "yes or no",
     ("AcceleratedType", "video_encoder"): "yes or no",
+    ("suppress", "construct"): "any construct",
     **{("AcceleratedType", flag): "yes or no" for flag in FACT_FLAGS},
 }
 

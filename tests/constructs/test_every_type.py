@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 from aws_cdk import App, Stack
 from aws_cdk import aws_ec2 as ec2
+from aws_cdk.cx_api import CloudAssembly
 
 from constructs_lib import FleetImage, Purchase, UnsupportedInstanceTypeError
 from constructs_lib.catalog import AcceleratedType, known_types
+from constructs_lib.compliance import assert_compliant
 from constructs_lib.errors import ArgumentError, FleetError
 from constructs_lib.telemetry import kind_of
 from tests.support.stacks import fleet, vpc
@@ -39,8 +41,8 @@ def image_for(name: str) -> FleetImage | None:
 
 
 @cache
-def resources() -> Mapping[str, list[Mapping[str, Any]]]:
-    """The resources of one fleet for each type that is offered, all synthesized at once."""
+def synthesized() -> tuple[CloudAssembly, Mapping[str, str]]:
+    """One fleet for each type that is offered, and the stack that each is in."""
     app = App()
     stacks: dict[str, str] = {}
     scope, network = Stack(app, "Stack"), None
@@ -51,7 +53,13 @@ def resources() -> Mapping[str, list[Mapping[str, Any]]]:
         bought = IN_A_BLOCK if TYPES[name].on_demand is False else {}
         fleet(scope, f"Fleet{number}", vpc=network, instance_types=name, image=image_for(name), **bought)
         stacks[name] = scope.artifact_id
-    assembly = app.synth()
+    return app.synth(), stacks
+
+
+@cache
+def resources() -> Mapping[str, list[Mapping[str, Any]]]:
+    """The resources of one fleet for each type that is offered."""
+    assembly, stacks = synthesized()
     templates = {id: assembly.get_stack_artifact(id).template["Resources"] for id in set(stacks.values())}
     return {
         name: [each for id, each in templates[stacks[name]].items() if id.startswith(f"Fleet{number}LaunchTemplate")]
@@ -81,6 +89,11 @@ def test_a_fleet_of_each_type_alone(name: str) -> None:
     group = of_type(name, "AWS::AutoScaling::AutoScalingGroup")
     assert "MixedInstancesPolicy" not in group
     assert (group["MinSize"], group["MaxSize"]) == ("0", "8")
+
+
+def test_no_fleet_breaks_a_rule() -> None:
+    assembly, _ = synthesized()
+    assert_compliant(assembly.directory)
 
 
 @pytest.mark.parametrize("name", sorted(set(OFFERED) - AWS_HAS_AN_IMAGE))

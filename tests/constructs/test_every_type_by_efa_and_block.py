@@ -12,6 +12,7 @@ from aws_cdk import aws_ec2 as ec2
 
 from constructs_lib import ArgumentError, FleetImage, FleetNetwork, Purchase
 from constructs_lib.catalog import known_types
+from constructs_lib.compliance import assert_compliant
 from tests.support.stacks import fleet, stack, vpc
 
 TYPES = known_types()
@@ -77,6 +78,12 @@ def rules(found: tuple[str, Mapping[str, Any]], direction: str, other: str) -> l
         inside = each.get(f"SecurityGroup{direction}", ())
         apart += [{**rule, "GroupId": {"Fn::GetAtt": [name, "GroupId"]}} for rule in inside]
     return [(each["IpProtocol"], each["GroupId"], each[other]) for each in apart if other in each]
+
+
+@pytest.mark.parametrize(("names", "block"), [(WITH_EFA, False), (IN_BLOCKS, True)], ids=["EFA", "in a block"])
+def test_no_fleet_breaks_a_rule(names: list[str], block: bool) -> None:
+    for _, resources in templates(tuple(names), block).values():
+        assert_compliant({"Resources": resources})
 
 
 def test_there_are_such_types() -> None:

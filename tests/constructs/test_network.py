@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from constructs_lib import AcceleratedType, FleetImage, Purchase, Telemetry
 from constructs_lib.catalog import known_types
 from constructs_lib.catalog.network_cards import NetworkCard
+from constructs_lib.compliance import assert_compliant
 from constructs_lib.errors import ArgumentError, FleetError
 from constructs_lib.fleet.endpoints import FleetEndpoints
 from constructs_lib.fleet.flexible_types import FlexibleTypes
@@ -537,6 +538,7 @@ def test_every_combination_is_a_template_or_our_error(
         return
     found = api.lint(json.dumps(made), config={**LINT, "regions": ["us-west-2"]})
     assert [str(each) for each in found] == []
+    assert_compliant(made)
 
 
 # --- the whole template ---------------------------------------------------------------------------

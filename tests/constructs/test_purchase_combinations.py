@@ -1,4 +1,6 @@
-"""Ways to buy, types, pools, schedules and zones at random: a template that cfn-lint passes, or our own error."""
+"""Ways to buy, types, pools, schedules and zones at random: a template that cfn-lint and our rules pass, or our own
+error.
+"""
 
 from __future__ import annotations
 
@@ -24,6 +26,7 @@ from constructs_lib import (
     SpotAllocation,
     WarmPool,
 )
+from constructs_lib.compliance import assert_compliant
 from tests.constructs.purchasing import GROUP, RESERVATION, RESERVATIONS, START, block, findings
 from tests.constructs.reading import only
 from tests.support.stacks import fleet_template
@@ -122,6 +125,7 @@ def test_a_valid_template_or_our_own_error(
         assert _COMPLAINT.fullmatch(refusal), refusal
         return
     assert findings(made) == []
+    assert_compliant(made)
     group = only(made, GROUP)["Properties"]
     assert ("LaunchTemplate" in group) != ("MixedInstancesPolicy" in group)
     assert "DesiredCapacity" not in group

@@ -13,12 +13,15 @@ from tests.packaging.building import CHECKOUT
 
 CONSTRUCTS, HANDLERS = CHECKOUT / "constructs_lib", CHECKOUT / "lambda_handlers"
 ROOMS = (
-    *("__init__", "cli", "rehearsal", "fleet", "release", "scaling", "handlers", "telemetry"),
-    *("node", "preflight", "rightsizing", "catalog"),
+    *("__init__", "cli", "compliance", "rehearsal", "fleet", "release", "scaling", "handlers", "telemetry", "agent"),
+    *("node", "preflight", "template", "rightsizing", "catalog"),
 )
 """From above to below, as the table has them."""
-WITHOUT_THE_CDK = ("cli", "rehearsal", "node", "preflight", "rightsizing", "catalog")
+WITHOUT_THE_CDK = ("cli", "rehearsal", "agent", "node", "preflight", "template", "rightsizing", "catalog")
 """Rooms that are of use without an app: to load the CDK takes longer than anything that they do."""
+CDK = {"aws_cdk", "constructs", "jsii"}
+PLUGIN = "compliance.cdk."
+"""What makes the rules a validation of the CDK's synthesis; the rest of the room is of use without an app."""
 CELLAR = {each.stem for each in CONSTRUCTS.glob("*.py")} - {"__init__"}
 """Modules that every room may use, and that use no room."""
 LEVELS = {**{room: level for level, room in enumerate(ROOMS)}, **dict.fromkeys(CELLAR, len(ROOMS))}
@@ -26,14 +29,7 @@ LEVELS = {**{room: level for level, room in enumerate(ROOMS)}, **dict.fromkeys(C
 
 def imported(path: Path, root: Path) -> Iterator[str]:
     """Yield the full name of whatever a file imports, wherever in the file it does so."""
-    package = path.relative_to(root.parent).parent.parts
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            yield from (each.name for each in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            outer = package[: len(package) + 1 - node.level] if node.level else ()
-            module = ".".join([*outer, *([node.module] if node.module else [])])
-            yield from (f"{module}.{each.name}" for each in node.names)
+    yield from _imports(ast.parse(path.read_text(encoding="utf-8")), path, root)
 
 
 def upward_arrows(root: Path) -> list[str]:
@@ -50,6 +46,28 @@ def upward_arrows(root: Path) -> list[str]:
     return found
 
 
+def imported_at_once(path: Path, root: Path) -> Iterator[str]:
+    """Yield the full name of whatever is imported together with the file: not in functions, not for type checkers."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) or (
+            isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        ):
+            node.body = [ast.Pass()]
+    yield from _imports(tree, path, root)
+
+
+def _imports(tree: ast.Module, path: Path, root: Path) -> Iterator[str]:
+    package = path.relative_to(root.parent).parent.parts
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (each.name for each in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            outer = package[: len(package) + 1 - node.level] if node.level else ()
+            module = ".".join([*outer, *([node.module] if node.module else [])])
+            yield from (f"{module}.{each.name}" for each in node.names)
+
+
 def test_the_rooms_are_those_of_the_table() -> None:
     table = (CHECKOUT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     assert tuple(re.findall(r"^\| `constructs_lib/(\w+)(?:\.py|/)` \|", table, re.MULTILINE)) == ROOMS
@@ -60,15 +78,25 @@ def test_arrows_point_downwards_only() -> None:
     assert upward_arrows(CONSTRUCTS) == []
 
 
+def needs_the_cdk(name: str) -> bool:
+    """Whether what is imported is the CDK's, or of a room or a module of ours that has it."""
+    package, _, rest = name.partition(".")
+    with_it = {*(set(ROOMS) - set(WITHOUT_THE_CDK) - {"compliance"}), "acknowledgement", "claims", "notifications"}
+    return package in CDK or (
+        package == CONSTRUCTS.name and (rest.split(".")[0] in with_it or f"{rest}.".startswith(PLUGIN))
+    )
+
+
 @pytest.mark.parametrize("room", WITHOUT_THE_CDK)
 def test_a_room_without_the_cdk_uses_none_that_has_it(room: str) -> None:
-    with_it = {"aws_cdk", "constructs", "jsii"}
-    rooms_with_it = {*(set(ROOMS) - set(WITHOUT_THE_CDK)), "acknowledgement", "claims", "notifications"}
     for path in sorted((CONSTRUCTS / room).rglob("*.py")):
-        for name in imported(path, CONSTRUCTS):
-            package, _, rest = name.partition(".")
-            assert package not in with_it, path
-            assert package != CONSTRUCTS.name or rest.split(".")[0] not in rooms_with_it, path
+        assert [name for name in imported(path, CONSTRUCTS) if needs_the_cdk(name)] == [], path
+
+
+def test_rules_are_asked_without_the_cdk() -> None:
+    for path in sorted((CONSTRUCTS / "compliance").rglob("*.py")):
+        found = [name for name in imported_at_once(path, CONSTRUCTS) if needs_the_cdk(name)]
+        assert bool(found) == (path.name == "cdk.py"), path
 
 
 def test_an_arrow_that_points_upwards_is_seen(tmp_path: Path) -> None:

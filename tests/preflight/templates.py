@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from constructs_lib.preflight import Finding, Report, preflight
-from constructs_lib.preflight.template import Surroundings, Template
+from constructs_lib.template.settling import Surroundings, Template
 from tests.preflight.fake_account import NOW, REGION, FakeAccount
 
 LAUNCH_TEMPLATE = {"LaunchTemplateId": {"Ref": "Launch"}, "Version": {"Fn::GetAtt": ["Launch", "LatestVersionNumber"]}}

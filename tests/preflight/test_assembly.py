@@ -55,16 +55,22 @@ def test_what_cannot_be_read(tmp_path: Path) -> None:
         templates_in(tmp_path / "nothing.json")
     with pytest.raises(ArgumentError, match="be a file that can be read"):
         templates_in(tmp_path)
-    (tmp_path / "t.yaml").write_text("Resources:\n  A: {}\n", encoding="utf-8")
-    with pytest.raises(ArgumentError, match=r"be JSON.*YAML is not read"):
+    (tmp_path / "t.yaml").write_text("Resources:\n  A: {\n", encoding="utf-8")
+    with pytest.raises(ArgumentError, match=r"be JSON or YAML: line 3, column 1"):
         templates_in(tmp_path / "t.yaml")
     _write(tmp_path, {"list.json": [], "other.json": {"a": 1}, "manifest.json": {"artifacts": {}}})
-    with pytest.raises(ArgumentError, match="be a JSON object"):
+    with pytest.raises(ArgumentError, match="be an object with Resources"):
         templates_in(tmp_path / "list.json")
     with pytest.raises(ArgumentError, match="be a template with Resources"):
         templates_in(tmp_path / "other.json")
     with pytest.raises(ArgumentError, match="be a folder with a stack in it"):
         templates_in(tmp_path)
+
+
+def test_a_template_in_yaml(tmp_path: Path) -> None:
+    (tmp_path / "t.yaml").write_text("Resources:\n  A: {Type: AWS::SNS::Topic, Properties: {KmsMasterKeyId: !Ref K}}\n")
+    topic = {"Type": "AWS::SNS::Topic", "Properties": {"KmsMasterKeyId": {"Ref": "K"}}}
+    assert templates_in(tmp_path / "t.yaml") == (StackTemplate(stack=None, template={"Resources": {"A": topic}}),)
 
 
 def test_a_broken_manifest(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from constructs_lib.errors import ArgumentError
-from constructs_lib.preflight.template import (
+from constructs_lib.template.settling import (
     Made,
     SsmParameter,
     StackOutput,

@@ -1,0 +1,305 @@
+"""Templates that are deployed together, as rules see them: resources, and who refers to whom."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any, TypeVar
+
+from constructs_lib.compliance.values import Value, markers_in
+from constructs_lib.template.documents import Path
+from constructs_lib.template.settling import Made, Surroundings, Template, mapping
+
+T = TypeVar("T")
+
+NESTED: Mapping[str, str] = MappingProxyType(
+    {"AWS::CloudFormation::Stack": "TemplateURL", "AWS::Serverless::Application": "Location"}
+)
+"""Types of resources that are stacks of their own, and the property that says where the template is."""
+
+_VARIABLE = re.compile(r"\$\{([^!}][^}]{0,600})\}")
+_EXPANDED_HERE = ("AWS::Serverless-2016-10-31", "AWS::LanguageExtensions")
+"""Macros that leave the resources of the kinds that rules look at as they are; loops are told by their key."""
+_LOOP = "Fn::ForEach::"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """Where a template is from.
+
+    Attributes:
+        name: of the stack, or of the file, for messages.
+        content: the template as plain data.
+        file: where it lies. None: it was given as data.
+        line_of: the line on which an entry of it stands. None: it was given as data.
+        stack: name of the stack. None: not known.
+        region: that it goes to. None: not known.
+        nested: the templates of nested stacks that are at hand, by the logical id of the stack's resource.
+    """
+
+    name: str
+    content: Mapping[str, Any]
+    file: str | None = None
+    line_of: Any = None
+    stack: str | None = None
+    region: str | None = None
+    nested: Mapping[str, Source] = field(default_factory=dict)
+
+
+class Stack:
+    """One template of a deployment.
+
+    Attributes:
+        deployment: it is part of.
+        source: of the template.
+        template: settles its values.
+        name: for messages.
+    """
+
+    def __init__(self, deployment: Deployment, source: Source, surroundings: Surroundings) -> None:
+        self.deployment = deployment
+        self.source = source
+        self.template = Template(source.content, surroundings, stack=source.stack)
+        self.name = source.name
+
+    @property
+    def region(self) -> str | None:
+        """The Region that it goes to. None: not known."""
+        return self.template.region
+
+    @cached_property
+    def resources(self) -> dict[str, Resource]:
+        """Its resources by logical id, but for those that a condition leaves out."""
+        made = {}
+        for id in self.template.ids():
+            kind = self.template.kind(id)
+            if kind is not None and not id.startswith(_LOOP):
+                made[id] = Resource(self, id, kind)
+        return made
+
+    @cached_property
+    def unread(self) -> tuple[str, ...]:
+        """What may add resources that nobody sees here: macros, loops and modules."""
+        content = self.source.content
+        given = content.get("Transform")
+        macros = [given] if isinstance(given, (str, Mapping)) else given if isinstance(given, list) else []
+        named = [each.get("Name") if isinstance(each, Mapping) else each for each in macros]
+        found = [f"the macro {name}" for name in named if name not in _EXPANDED_HERE]
+        entries = mapping(content.get("Resources"))
+        found += [f"the loop {id}" for id in entries if id.startswith(_LOOP)]
+        modules = [id for id, each in entries.items() if str(mapping(each).get("Type")).endswith("::MODULE")]
+        return (*found, *(f"the module {id}" for id in modules))
+
+
+@dataclass(frozen=True, eq=False)
+class Resource:
+    """A resource of a template.
+
+    Attributes:
+        stack: that has it.
+        id: its logical id.
+        type: for example ``AWS::EC2::Instance``.
+    """
+
+    stack: Stack
+    id: str
+    type: str
+
+    @property
+    def deployment(self) -> Deployment:
+        """All that is deployed with it."""
+        return self.stack.deployment
+
+    @cached_property
+    def properties(self) -> Value:
+        """Its properties, settled."""
+        return Value(self, (), self.stack.template.properties(self.id))
+
+    @cached_property
+    def written(self) -> Mapping[str, Any]:
+        """The whole resource as the template has it: attributes such as ``UpdatePolicy``, nothing settled."""
+        return mapping(self.stack.source.content["Resources"][self.id])
+
+    def attribute(self, name: str) -> Value:
+        """An attribute beside the properties, such as ``UpdatePolicy`` or ``Metadata``, settled."""
+        return Value(self, (f"<{name}>",), self.stack.template.settle(self.written.get(name)))
+
+    def line(self, path: Path = ()) -> int | None:
+        """The line on which it, or one of its properties, stands. None: the template was given as data."""
+        if self.stack.source.line_of is None:
+            return None
+        below: Path = ("Properties", *path) if path and not str(path[0]).startswith("<") else ()
+        found: int = self.stack.source.line_of(("Resources", self.id, *below))
+        return found
+
+    def users(self, *types: str) -> list[Resource]:
+        """The resources that refer to it, wherever in the deployment, of these types or of all."""
+        found = self.deployment.users_of(self)
+        return [each for each in found if not types or each.type in types]
+
+    def uses(self, *types: str) -> list[Resource]:
+        """The resources that it refers to, of these types or of all."""
+        found = self.deployment.used_by(self)
+        return [each for each in found if not types or each.type in types]
+
+    def __repr__(self) -> str:
+        return f"{self.stack.name}/{self.id}"
+
+
+class Deployment:
+    """Templates that are deployed together.
+
+    Args:
+        sources: of the templates; nested ones hang below theirs.
+        region: that those go to which are not bound to one. Default: not known.
+        parameters: values for the templates' parameters. Default: their own defaults.
+    """
+
+    def __init__(
+        self, sources: Sequence[Source], *, region: str | None = None, parameters: Mapping[str, str] | None = None
+    ) -> None:
+        self.stacks: list[Stack] = []
+        self._by_template: dict[int, Stack] = {}
+        self._found: dict[Callable[[Deployment], Any], Any] = {}
+        beside = {each.stack: each.content for each in sources if each.stack is not None}
+        for source in sources:
+            self._add(source, Surroundings(source.region or region, None, parameters or {}, beside))
+
+    def _add(self, source: Source, surroundings: Surroundings) -> Stack:
+        stack = Stack(self, source, surroundings)
+        self.stacks.append(stack)
+        self._by_template[id(stack.template)] = stack
+        for logical_id, nested in source.nested.items():
+            if logical_id in stack.resources:
+                passed = mapping(stack.template.properties(logical_id).get("Parameters"))
+                child = self._add(nested, Surroundings(surroundings.region, None, passed, surroundings.beside))
+                stack.template.take_nested(logical_id, child.template)
+        return stack
+
+    def once(self, find: Callable[[Deployment], T]) -> T:
+        """What a function finds in the deployment, which is looked for once: templates do not change."""
+        if find not in self._found:
+            self._found[find] = find(self)
+        found: T = self._found[find]
+        return found
+
+    @cached_property
+    def _by_type(self) -> Mapping[str, list[Resource]]:
+        found: dict[str, list[Resource]] = {}
+        for stack in self.stacks:
+            for resource in stack.resources.values():
+                found.setdefault(resource.type, []).append(resource)
+        return found
+
+    @property
+    def types(self) -> frozenset[str]:
+        """The types of all its resources."""
+        return frozenset(self._by_type)
+
+    def resources(self, *types: str) -> list[Resource]:
+        """Its resources of these types, in the order of the templates; of all types if none is named."""
+        return [each for kind in types or self._by_type for each in self._by_type.get(kind, ())]
+
+    def resource_made(self, made: Made) -> Resource | None:
+        """The resource that a marker stands for. None: its template is not part of the deployment."""
+        stack = self._by_template.get(id(made.home)) or next(
+            (each for each in self.stacks if each.source.content is made.home.document), None
+        )
+        return None if stack is None else stack.resources.get(made.logical_id)
+
+    @cached_property
+    def unread(self) -> tuple[str, ...]:
+        """What may hold more than is seen here: macros, loops, modules, nested stacks without a template at hand."""
+        nested = [
+            f"the nested stack {each.id}" for each in self.resources(*NESTED) if each.id not in each.stack.source.nested
+        ]
+        return (*(each for stack in self.stacks for each in stack.unread), *nested)
+
+    def users_of(self, resource: Resource) -> list[Resource]:
+        """The resources that refer to a resource."""
+        return self._links[1].get(resource, [])
+
+    def used_by(self, resource: Resource) -> list[Resource]:
+        """The resources that a resource refers to."""
+        return self._links[0].get(resource, [])
+
+    @cached_property
+    def _links(self) -> tuple[dict[Resource, list[Resource]], dict[Resource, list[Resource]]]:
+        uses: dict[Resource, list[Resource]] = {}
+        users: dict[Resource, list[Resource]] = {}
+        for user in self.resources():
+            properties = user.written.get("Properties")
+            for used in dict.fromkeys(self._referred(user.stack, properties)):
+                if used is not user:
+                    uses.setdefault(user, []).append(used)
+                    users.setdefault(used, []).append(user)
+        return uses, users
+
+    def _referred(self, stack: Stack, raw: Any) -> Iterator[Resource]:
+        pending = [raw]
+        while pending:
+            value = pending.pop()
+            if isinstance(value, list):
+                pending += value
+            elif isinstance(value, Mapping):
+                if len(value) == 1:
+                    ((name, argument),) = value.items()
+                    yield from self._named(stack, str(name), argument)
+                pending += value.values()
+
+    def _named(self, stack: Stack, function: str, argument: Any) -> Iterator[Resource]:
+        if function == "Ref":
+            names = [argument]
+        elif function == "Fn::GetAtt":
+            first = _first(argument)
+            names = [first.split(".", 1)[0] if isinstance(argument, str) else first]
+        elif function == "Fn::Sub":
+            names = [each.split(".", 1)[0] for each in _VARIABLE.findall(_first(argument))]
+        elif function in ("Fn::ImportValue", "Fn::GetStackOutput"):
+            names = []
+            yield from self._at_deploy(stack, {function: argument})
+        else:
+            return
+        for name in names:
+            if not isinstance(name, str):
+                continue
+            if name in stack.resources:
+                yield stack.resources[name]
+                if name in stack.source.nested and function == "Fn::GetAtt":
+                    yield from self._at_deploy(stack, {function: argument})
+            elif function != "Fn::GetAtt" and name in mapping(stack.source.content.get("Parameters")):
+                yield from self._at_deploy(stack, {"Ref": name})
+
+    def _at_deploy(self, stack: Stack, expression: Mapping[str, Any]) -> Iterator[Resource]:
+        """What an expression refers to that has to be settled: an output of another stack, what a parent passes."""
+        for marker in markers_in(stack.template.settle(expression)):
+            found = self.resource_made(marker) if isinstance(marker, Made) else None
+            if found is not None:
+                yield found
+
+    def exported(self, resource: Resource) -> bool:
+        """Whether an output of its template exports it: others may act on it that nobody sees here."""
+        return resource in self._told[1]
+
+    def is_output(self, resource: Resource) -> bool:
+        """Whether an output of its template tells it: to people, to programs, or to a parent stack."""
+        return resource in self._told[0]
+
+    @cached_property
+    def _told(self) -> tuple[frozenset[Resource], frozenset[Resource]]:
+        """What outputs tell, and what they export."""
+        told: list[tuple[Resource, bool]] = []
+        for stack in self.stacks:
+            for output in map(mapping, mapping(stack.source.content.get("Outputs")).values()):
+                referred = self._referred(stack, output.get("Value"))
+                told += [(each, "Export" in output) for each in referred if each.stack is stack]
+        return frozenset(each for each, _ in told), frozenset(each for each, is_exported in told if is_exported)
+
+
+def _first(argument: Any) -> str:
+    """What a function is given: a text, or a list that begins with it."""
+    found = argument[0] if isinstance(argument, list) and argument else argument
+    return found if isinstance(found, str) else ""

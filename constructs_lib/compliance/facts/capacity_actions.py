@@ -1,0 +1,358 @@
+"""What changes how much capacity a group, an instance or a fleet has: policies, schedules, services, functions, people.
+
+Source: "Choose your scaling method", Amazon EC2 Auto Scaling User Guide; "Amazon ECS cluster auto scaling", Amazon ECS
+Developer Guide; "Add stop actions to CloudWatch alarms", Amazon CloudWatch User Guide, read 2026-11.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
+
+from constructs_lib.compliance.deployment import Deployment, Resource, Stack
+from constructs_lib.compliance.facts.alarms import ON_ALARM, alarms
+from constructs_lib.compliance.facts.grants import check_outside, is_allowed_on
+from constructs_lib.compliance.facts.launches import FLEET, GROUP, INSTANCE, SPOT_FLEET
+from constructs_lib.compliance.facts.owners import launches_of
+from constructs_lib.compliance.facts.roles import ROLE, SERVERLESS_FUNCTION
+from constructs_lib.compliance.facts.scaling_policies import POLICY, TARGET_TRACKING, Policy
+from constructs_lib.compliance.values import NotKnown, Value, any_of, markers_in
+from constructs_lib.template.settling import Made
+
+SCHEDULED_ACTION = "AWS::AutoScaling::ScheduledAction"
+CAPACITY_PROVIDER = "AWS::ECS::CapacityProvider"
+SCALABLE_TARGET = "AWS::ApplicationAutoScaling::ScalableTarget"
+
+_DELETES_STACKS = "cloudformation:DeleteStack"
+_LOWERS_GROUP = (
+    "autoscaling:UpdateAutoScalingGroup",
+    "autoscaling:SetDesiredCapacity",
+    "autoscaling:TerminateInstanceInAutoScalingGroup",
+    "autoscaling:DeleteAutoScalingGroup",
+    "autoscaling:ExecutePolicy",
+    "autoscaling:BatchPutScheduledUpdateGroupAction",
+    "autoscaling:PutScheduledUpdateGroupAction",
+)
+_RAISES_GROUP = (
+    "autoscaling:UpdateAutoScalingGroup",
+    "autoscaling:SetDesiredCapacity",
+    "autoscaling:ExecutePolicy",
+    "autoscaling:LaunchInstances",
+)
+_ENDS_INSTANCE = ("ec2:StopInstances", "ec2:TerminateInstances")
+_ENDS_FLEET = ("ec2:ModifyFleet", "ec2:DeleteFleets")
+_ENDS_SPOT_FLEET = ("ec2:ModifySpotFleetRequest", "ec2:CancelSpotFleetRequests")
+_STOPS = re.compile(r":(?:ec2:|action/.*AWS_EC2\.InstanceId\.)(?:stop|terminate)", re.IGNORECASE)
+_SWITCHES_ITSELF_OFF = re.compile(
+    r"\b(?:shutdown|poweroff|halt|stop-instances|terminate-instances|set-desired-capacity|"
+    r"terminate-instance-in-auto-scaling-group|StopInstances|TerminateInstances|"
+    r"Stop-Computer|Stop-EC2Instance|Remove-EC2Instance|Set-ASDesiredCapacity)\b"
+)
+# Tags by which programs outside of the templates find what they scale, start or stop.
+_AUTOSCALER = re.compile(r"k8s\.io/cluster-autoscaler/|karpenter\.sh/|kubernetes\.io/cluster/|AmazonECSManaged")
+_STOPPED_BY_TAG = re.compile(
+    r"schedul|auto.?(?:stop|off|shut|scal|power)|office.?hours|custodian|expir|ttl|up.?time|down.?time|idle|gitlab|buildkite",
+    re.IGNORECASE,
+)
+
+
+def is_lowered(owner: Resource) -> bool:
+    """Whether something in the templates lowers the capacity of a group, a fleet, or ends an instance.
+
+    Raises:
+        NotKnown: nothing is seen to, and something might.
+    """
+    return any_of(lambda way: way(owner), (*_BY_NUMBER, *_LOWERING[owner.type]))
+
+
+def is_lowered_by_others(group: Resource) -> bool:
+    """Whether something besides scaling policies and scheduled actions lowers the capacity of a group.
+
+    Raises:
+        NotKnown: nothing is seen to, and something might.
+    """
+    return any_of(lambda way: way(group), _LOWERING[GROUP])
+
+
+def is_raised(group: Resource) -> bool:
+    """Whether something in the templates raises a group above zero, its own sizes among it.
+
+    Raises:
+        NotKnown: nothing is seen to, and something might.
+    """
+    return any_of(lambda way: way(group), (_has_size, _policy_raises, _schedule_raises, _role_raises, _is_provided))
+
+
+def reaches_zero(owner: Resource) -> bool:
+    """Whether the capacity of a group, instance or fleet can come to nothing by what is in the templates.
+
+    Raises:
+        NotKnown: it is not seen to, and might.
+    """
+    return any_of(
+        lambda way: way(owner), (_stack_expires, _schedule_empties, _comes_to_minimum_of_zero, _role_sets_sizes)
+    )
+
+
+def lowering_policies(group: Resource) -> list[Policy]:
+    """The scaling policies of a group that may lower its capacity.
+
+    Raises:
+        NotKnown: of one it is not known.
+    """
+    return [each for each in policies_of(group) if each.lowers()]
+
+
+def policies_of(group: Resource) -> Sequence[Policy]:
+    """The scaling policies of a group."""
+    return _policies(group.deployment).get(group, ())
+
+
+def scheduled_actions_of(group: Resource) -> Sequence[Value]:
+    """The properties of the scheduled actions of a group."""
+    return _scheduled_actions(group.deployment).get(group, ())
+
+
+def capacity_providers_of(group: Resource) -> list[Resource]:
+    """The capacity providers of ECS that a group is behind."""
+    return group.users(CAPACITY_PROVIDER)
+
+
+# --- groups ----------------------------------------------------------------------------------------------------------
+
+
+def _policy_lowers(group: Resource) -> bool:
+    return any_of(lambda each: _may_lower(each, group), policies_of(group))
+
+
+def _may_lower(policy: Policy, group: Resource) -> bool:
+    if policy.kind != TARGET_TRACKING and policy.sets_capacity():
+        # What is below the maximum lowers a group that is larger.
+        most = group.properties.number("MaxSize") or 0
+        return any_of(lambda each: (each.number() or 0) < most, policy.adjustments)
+    return policy.lowers()
+
+
+def _schedule_lowers(group: Resource) -> bool:
+    most = group.properties.number("MaxSize")
+    return any_of(lambda each: _sets_below(each, most), scheduled_actions_of(group))
+
+
+def _sets_below(action: Value, most: float | None) -> bool:
+    sizes = (action.number("DesiredCapacity"), action.number("MaxSize"))
+    return any(each is not None and (most is None or each < most) for each in sizes)
+
+
+def _schedule_empties(owner: Resource) -> bool:
+    least = _minimum(owner)
+    return any_of(lambda each: _sets_zero(each, least), scheduled_actions_of(owner))
+
+
+def _sets_zero(action: Value, least: float) -> bool:
+    if action.number("MaxSize") == 0:
+        return True
+    minimum = action.number("MinSize")
+    return action.number("DesiredCapacity") == 0 and (least if minimum is None else minimum) == 0
+
+
+def _comes_to_minimum_of_zero(owner: Resource) -> bool:
+    return not _minimum(owner) and is_lowered(owner)
+
+
+def _minimum(owner: Resource) -> float:
+    return owner.properties.number("MinSize") or 0
+
+
+def _provider_lowers(group: Resource) -> bool:
+    return any_of(_is_managed, capacity_providers_of(group))
+
+
+def _is_managed(provider: Resource) -> bool:
+    scaling = provider.properties.at("AutoScalingGroupProvider.ManagedScaling")
+    status = scaling.at("Status")
+    if status.is_absent:
+        raise status.not_known("the template does not say whether ECS scales the group")
+    return status.text() == "ENABLED"
+
+
+def _is_provided(group: Resource) -> bool:
+    return bool(capacity_providers_of(group))
+
+
+def _has_size(group: Resource) -> bool:
+    return any_of(lambda name: bool(group.properties.number(name)), ("MinSize", "DesiredCapacity"))
+
+
+def _policy_raises(group: Resource) -> bool:
+    return any_of(lambda each: each.raises(), policies_of(group))
+
+
+def _schedule_raises(group: Resource) -> bool:
+    return any_of(
+        lambda each: bool(each.number("DesiredCapacity") or each.number("MinSize")), scheduled_actions_of(group)
+    )
+
+
+def _role_raises(group: Resource) -> bool:
+    return is_allowed_on(group, _RAISES_GROUP)
+
+
+def _role_lowers(group: Resource) -> bool:
+    return is_allowed_on(group, _LOWERS_GROUP)
+
+
+def _role_sets_sizes(owner: Resource) -> bool:
+    actions = ("autoscaling:UpdateAutoScalingGroup", "autoscaling:DeleteAutoScalingGroup")
+    return owner.type == GROUP and is_allowed_on(owner, actions)
+
+
+def _stack_expires(owner: Resource) -> bool:
+    return owner.stack in _expiring(owner.deployment)
+
+
+@lru_cache(maxsize=8)
+def _expiring(deployment: Deployment) -> frozenset[Stack]:
+    """The stacks with a role or a policy that may delete stacks: it is there for that."""
+    holders = deployment.resources(ROLE, SERVERLESS_FUNCTION, "AWS::IAM::Policy", "AWS::IAM::ManagedPolicy")
+    return frozenset(each.stack for each in holders if _DELETES_STACKS in str(each.written.get("Properties")))
+
+
+def _autoscaler_is_told(group: Resource) -> bool:
+    return any(_AUTOSCALER.search(key) for key in tag_keys(group))
+
+
+def _is_told_by_tag(owner: Resource) -> bool:
+    found = next((key for key in tag_keys(owner) if _STOPPED_BY_TAG.search(key)), None)
+    if found is not None:
+        raise NotKnown(owner, f"its tag {found} may tell a program outside of the templates to end it")
+    return False
+
+
+def tag_keys(owner: Resource) -> list[str]:
+    """The keys of its tags.
+
+    Raises:
+        NotKnown: they are not known.
+    """
+    return [each.text("Key") or "" for each in owner.properties.each("Tags")]
+
+
+# --- instances -------------------------------------------------------------------------------------------------------
+
+
+def _alarm_ends(instance: Resource) -> bool:
+    return any_of(lambda alarm: _is_ended_by(alarm, instance), _ending_alarms(instance.deployment))
+
+
+def _is_ended_by(alarm: Resource, instance: Resource) -> bool:
+    return instance in alarm.uses(INSTANCE)
+
+
+@lru_cache(maxsize=8)
+def _ending_alarms(deployment: Deployment) -> Sequence[Resource]:
+    """The alarms that stop or terminate the instance that they watch."""
+    found = []
+    for alarm in alarms(deployment):
+        try:
+            actions = [each.searchable() or "" for each in alarm.named_actions(ON_ALARM) if _is_text(each)]
+        except NotKnown:
+            continue
+        if any(map(_STOPS.search, actions)):
+            found.append(alarm.resource)
+    return tuple(found)
+
+
+def _is_text(value: Value) -> bool:
+    return not isinstance(value.raw, Made)
+
+
+def _role_ends_instance(instance: Resource) -> bool:
+    return is_allowed_on(instance, _ENDS_INSTANCE)
+
+
+def _switches_itself_off(owner: Resource) -> bool:
+    return any_of(_has_command, _scripts(owner))
+
+
+def _scripts(owner: Resource) -> Iterator[Value]:
+    for launch in launches_of(owner):
+        if not launch.is_left_to_service:
+            yield launch.setting("UserData")
+
+
+def _has_command(script: Value) -> bool:
+    return _SWITCHES_ITSELF_OFF.search(script.searchable() or "") is not None
+
+
+# --- fleets ----------------------------------------------------------------------------------------------------------
+
+
+def _fleet_ends(fleet: Resource) -> bool:
+    data = _request(fleet)
+    return not data.at("ValidUntil").is_absent and data.flag("TerminateInstancesWithExpiration", default=False)
+
+
+def _request(fleet: Resource) -> Value:
+    return fleet.properties.at("SpotFleetRequestConfigData") if fleet.type == SPOT_FLEET else fleet.properties
+
+
+def _role_ends_fleet(fleet: Resource) -> bool:
+    return is_allowed_on(fleet, _ENDS_SPOT_FLEET if fleet.type == SPOT_FLEET else _ENDS_FLEET)
+
+
+def _target_scales(fleet: Resource) -> bool:
+    return bool(fleet.users(SCALABLE_TARGET))
+
+
+_BY_NUMBER = (_policy_lowers, _schedule_lowers)
+_LOWERING: Mapping[str, Sequence[Callable[[Resource], bool]]] = {
+    GROUP: (
+        _provider_lowers,
+        _autoscaler_is_told,
+        _is_told_by_tag,
+        _switches_itself_off,
+        _role_lowers,
+        check_outside,
+    ),
+    INSTANCE: (_alarm_ends, _switches_itself_off, _is_told_by_tag, _role_ends_instance, check_outside),
+    FLEET: (_fleet_ends, _role_ends_fleet, check_outside),
+    SPOT_FLEET: (_fleet_ends, _target_scales, _role_ends_fleet, check_outside),
+}
+
+
+@lru_cache(maxsize=8)
+def _policies(deployment: Deployment) -> Mapping[Resource, Sequence[Policy]]:
+    found: dict[Resource, list[Policy]] = {}
+    for resource in deployment.resources(POLICY):
+        group = _group_of(resource)
+        if group is not None:
+            found.setdefault(group, []).append(Policy(resource))
+    return found
+
+
+@lru_cache(maxsize=8)
+def _scheduled_actions(deployment: Deployment) -> Mapping[Resource, Sequence[Value]]:
+    found: dict[Resource, list[Value]] = {}
+    for resource in deployment.resources(SCHEDULED_ACTION):
+        group = _group_of(resource)
+        if group is not None:
+            found.setdefault(group, []).append(resource.properties)
+    return found
+
+
+def _group_of(resource: Resource) -> Resource | None:
+    """The group that a policy or scheduled action names, by reference or by name."""
+    named = resource.properties.at("AutoScalingGroupName")
+    for marker in markers_in(named.raw):
+        made = resource.deployment.resource_made(marker) if isinstance(marker, Made) else None
+        if made is not None and made.type == GROUP:
+            return made
+    groups = (each for each in resource.uses(GROUP))
+    return next(groups, None) or _groups_by_name(resource.deployment).get(str(named.raw))
+
+
+@lru_cache(maxsize=8)
+def _groups_by_name(deployment: Deployment) -> Mapping[str, Resource]:
+    named = ((each.properties.raw.get("AutoScalingGroupName"), each) for each in deployment.resources(GROUP))
+    return {name: each for name, each in named if isinstance(name, str)}

@@ -1,0 +1,261 @@
+"""Which resources somebody in the templates may act on: by a role, or from outside of what is seen here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from constructs_lib.compliance.deployment import Deployment, Resource
+from constructs_lib.compliance.facts.policies import EVERYTHING, Statement, elements, policy_statements
+from constructs_lib.compliance.facts.roles import FUNCTION, MANAGED_POLICY, ROLE, SERVERLESS_FUNCTION, statements_of
+from constructs_lib.compliance.values import NotKnown, Value, any_of, markers_in
+from constructs_lib.template.settling import Made
+
+CUSTOM = ("Custom::", "AWS::CloudFormation::CustomResource")
+"""How the types of resources begin that do what their own function or provider makes of them."""
+
+_OF_PEOPLE = ("AWS::IAM::Policy", "AWS::IAM::UserPolicy", "AWS::IAM::GroupPolicy", MANAGED_POLICY)
+_HOLDERS = (FUNCTION, SERVERLESS_FUNCTION, "AWS::StepFunctions::StateMachine", "AWS::Scheduler::Schedule")
+_ROLES = {
+    FUNCTION: "Role",
+    SERVERLESS_FUNCTION: "Role",
+    "AWS::StepFunctions::StateMachine": "RoleArn",
+}
+_RULE = "AWS::Events::Rule"
+_BESIDE_FUNCTIONS = ("AWS::Logs::LogGroup", "AWS::Lambda::EventInvokeConfig", "AWS::CloudWatch::Alarm")
+_OF_AWS = ":iam::aws:policy/"
+_WIDE = ("AutoScaling", "FullAccess", "Administrator", "PowerUser", "Automation")
+_TAG_KEYS = ("aws:resourcetag/", "autoscaling:resourcetag/", "ec2:resourcetag/")
+_NAMES = ("AutoScalingGroupName", "EndpointName", "NotebookInstanceName", "ClusterName", "ServiceName", "Name")
+# What refers to capacity without changing how much of it there is, or only by rights that statements tell.
+_HARMLESS = (
+    "AWS::ApplicationAutoScaling::",
+    "AWS::AutoScaling::",
+    "AWS::CloudFormation::Wait",
+    "AWS::CloudWatch::",
+    "AWS::CodeDeploy::",
+    "AWS::EC2::",
+    "AWS::ECS::",
+    "AWS::ElasticLoadBalancing",
+    "AWS::Events::",
+    "AWS::IAM::",
+    "AWS::Lambda::",
+    "AWS::Logs::",
+    "AWS::Route53::",
+    "AWS::SNS::",
+    "AWS::SQS::",
+    "AWS::SageMaker::",
+    "AWS::Serverless::Function",
+    "AWS::StepFunctions::",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class _Grant:
+    """A statement that allows something, and whose it is: a role, a function, or a policy of people."""
+
+    holder: Resource
+    statement: Statement
+
+
+def is_allowed_on(resource: Resource, actions: Sequence[str]) -> bool:
+    """Whether something in the templates may do one of the actions to a resource, and not only at deploys.
+
+    Raises:
+        NotKnown: nothing names the resource, and something might act on it that does not name it.
+    """
+    grants, doubts = _allowing(resource.deployment, tuple(actions))
+    if any_of(lambda each: _concerns(each, resource), grants):
+        return True
+    if doubts:
+        raise doubts[0]
+    return False
+
+
+def is_allowed_at_all(deployment: Deployment, actions: Sequence[str]) -> bool:
+    """Whether something in the templates may do one of the actions to anything, be it at deploys only.
+
+    Raises:
+        NotKnown: nothing is seen to, and something might.
+    """
+    doubt: NotKnown | None = None
+    for _, statement in _statements(deployment):
+        try:
+            if isinstance(statement, NotKnown):
+                doubt = doubt or (statement if _may_be_wide(statement) else None)
+            elif statement.allows() and any_of(statement.covers, actions):
+                return True
+        except NotKnown as not_known:
+            doubt = doubt or not_known
+    if doubt is not None:
+        raise doubt
+    return False
+
+
+def check_outside(resource: Resource) -> bool:
+    """That nobody acts on a resource whom nobody sees here: always False, to be the last of several questions.
+
+    Raises:
+        NotKnown: somebody might.
+    """
+    deployment = resource.deployment
+    if deployment.unread:
+        raise NotKnown(resource, f"{deployment.unread[0]} may change it")
+    if deployment.exported(resource):
+        raise NotKnown(resource, "an output exports it: another stack may change it")
+    for user in resource.users():
+        if user.type.startswith(CUSTOM) and _provider(user) is not None:
+            continue  # What its function may do is told by the statements of its role.
+        if not user.type.startswith(_HARMLESS) or _acts_by_what_is_not_here(user, resource):
+            raise NotKnown(resource, f"{user.id} refers to it and may change it")
+    return False
+
+
+def _acts_by_what_is_not_here(user: Resource, resource: Resource) -> bool:
+    """Whether it may do to a resource what no statement of the templates tells."""
+    path = _ROLES.get(user.type)
+    if path is not None:
+        return _role_is_elsewhere(user.properties, path)
+    if user.type != _RULE:
+        return False
+    return any(_is_given(each, resource) for each in _targets(user))
+
+
+def _role_is_elsewhere(holder: Value, path: str) -> bool:
+    role = holder.at(path)
+    return not role.is_absent and not any(_made(holder.resource.deployment, each) for each in markers_in(role.raw))
+
+
+def _targets(rule: Resource) -> list[Value]:
+    try:
+        return rule.properties.each("Targets")
+    except NotKnown:
+        return []
+
+
+def _is_given(target: Value, resource: Resource) -> bool:
+    """Whether a rule gives a resource to a document of Systems Manager, say; what functions do, their roles tell."""
+    named = [_made(resource.deployment, each) for each in markers_in(target.raw)]
+    called = [_made(resource.deployment, each) for each in markers_in(target.at("Arn").raw)] if target.is_known else []
+    return resource in named and not any(called)
+
+
+def only_at_deploys(holder: Resource) -> bool:
+    """Whether a role is of functions that nothing but custom resources calls: they run when the stack changes."""
+    functions = [holder] if holder.type == SERVERLESS_FUNCTION else holder.users(FUNCTION, SERVERLESS_FUNCTION)
+    return bool(functions) and all(map(_is_called_at_deploys, functions))
+
+
+def _is_called_at_deploys(function: Resource) -> bool:
+    users = [each for each in function.users() if each.type not in _BESIDE_FUNCTIONS]
+    return bool(users) and all(each.type.startswith(CUSTOM) for each in users)
+
+
+def _provider(custom: Resource) -> Resource | None:
+    """The function of the templates that a custom resource calls. None: it is not in them."""
+    token = custom.properties.at("ServiceToken")
+    found = (_made(custom.deployment, each) for each in markers_in(token.raw))
+    return next((each for each in found if each is not None), None)
+
+
+def _made(deployment: Deployment, marker: object) -> Resource | None:
+    return deployment.resource_made(marker) if isinstance(marker, Made) else None
+
+
+@lru_cache(maxsize=64)
+def _allowing(deployment: Deployment, actions: tuple[str, ...]) -> tuple[Sequence[_Grant], Sequence[NotKnown]]:
+    """The statements that allow one of the actions, and reasons why there may be more."""
+    grants: list[_Grant] = []
+    doubts: list[NotKnown] = []
+    for holder, statement in _statements(deployment):
+        if only_at_deploys(holder):
+            continue
+        try:
+            if isinstance(statement, NotKnown):
+                doubts += [statement] if _may_be_wide(statement) else []
+            elif statement.allows() and any_of(statement.covers, actions):
+                grants.append(_Grant(holder, statement))
+        except NotKnown as not_known:
+            doubts.append(not_known)
+    return grants, doubts
+
+
+@lru_cache(maxsize=8)
+def _statements(deployment: Deployment) -> Sequence[tuple[Resource, Statement | NotKnown]]:
+    found: list[tuple[Resource, Statement | NotKnown]] = []
+    for holder in deployment.resources(ROLE, SERVERLESS_FUNCTION):
+        found += [(holder, each) for each in statements_of(holder)]
+    for policy in deployment.resources(*_OF_PEOPLE):
+        # Those of roles are among the statements of the roles.
+        if not policy.uses(ROLE):
+            found += [(policy, each) for each in _of_document(policy)]
+    return found
+
+
+def _of_document(policy: Resource) -> list[Statement | NotKnown]:
+    try:
+        return policy_statements(policy.properties.at("PolicyDocument"))
+    except NotKnown as not_known:
+        return [not_known]
+
+
+def _may_be_wide(unknown: NotKnown) -> bool:
+    """Whether a policy that is not known may be about capacity: those of AWS for one service are not."""
+    place = unknown.place
+    try:
+        text = (place.searchable() or "") if isinstance(place, Value) else ""
+    except NotKnown:
+        return True
+    return _OF_AWS not in text or any(each in text for each in _WIDE)
+
+
+def _concerns(grant: _Grant, resource: Resource) -> bool:
+    value = grant.statement.value
+    if not value.at("NotResource").is_absent:
+        return _knows(grant, resource)
+    return any_of(lambda each: _names(grant, each, resource), elements(value.at("Resource")))
+
+
+def _names(grant: _Grant, named: Value, resource: Resource) -> bool:
+    made = [each for marker in markers_in(named.raw) if (each := _made(resource.deployment, marker)) is not None]
+    if made:
+        return resource in made
+    text = named.searchable() or ""
+    last = text.replace(":", "/").rpartition("/")[2]
+    if EVERYTHING in last or "${" in last:
+        return _knows(grant, resource)
+    return last in _own_names(resource)
+
+
+def _own_names(resource: Resource) -> list[object]:
+    return [name for each in _NAMES if isinstance(name := resource.properties.raw.get(each), str)]
+
+
+def _knows(grant: _Grant, resource: Resource) -> bool:
+    """Whether one that may act on everything is about this resource.
+
+    Raises:
+        NotKnown: nothing says so, and nothing says otherwise.
+    """
+    if any(resource in each.uses() for each in (grant.holder, *grant.holder.users(*_HOLDERS))):
+        return True
+    wanted = dict(_tags_asked_for(grant.statement))
+    if wanted and wanted.items() <= _tags(resource).items():
+        return True
+    raise NotKnown(grant.holder, f"it may act on {resource.id}, and nothing says whether it does")
+
+
+def _tags_asked_for(statement: Statement) -> Iterator[tuple[str, object]]:
+    for operator, key, value in statement.conditions():
+        prefix = next((each for each in _TAG_KEYS if key.startswith(each)), None)
+        if prefix is not None and operator.startswith("stringequals") and isinstance(value.raw, str):
+            yield key.removeprefix(prefix), value.raw
+
+
+def _tags(resource: Resource) -> Mapping[str, object]:
+    try:
+        listed = resource.properties.each("Tags")
+        return {(each.text("Key") or "").lower(): each.at("Value").raw for each in listed if each.is_known}
+    except NotKnown:
+        return {}

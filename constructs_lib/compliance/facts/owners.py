@@ -1,0 +1,88 @@
+"""Who has accelerated capacity, each owner once however many ways of launching it has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
+
+from constructs_lib.compliance.deployment import Deployment, Resource
+from constructs_lib.compliance.facts.launches import Launch, launches
+from constructs_lib.compliance.facts.machines import is_accelerated, same_for_each
+from constructs_lib.compliance.rule import Itself
+from constructs_lib.compliance.values import NotKnown, Value, any_of
+from constructs_lib.statements import KEY
+
+
+def accelerated_owners(
+    *types: str, having: Callable[[Resource], bool] = lambda owner: True
+) -> Callable[[Deployment], Iterator[Itself | NotKnown]]:
+    """Subjects: the groups, instances, fleets, environments and node groups of these types that are accelerated.
+
+    Args:
+        types: of the owners.
+        having: whether an owner has what the rule is about. Whether it is accelerated matters only then.
+    """
+
+    def subjects(deployment: Deployment) -> Iterator[Itself | NotKnown]:
+        for owner, verdict in _verdicts(deployment, types, having).items():
+            if isinstance(verdict, NotKnown):
+                yield verdict
+            elif verdict:
+                yield Itself(owner)
+
+    return subjects
+
+
+def launches_of(owner: Resource) -> Sequence[Launch]:
+    """The ways in which an owner launches."""
+    return _by_owner(owner.deployment).get(owner, ())
+
+
+@lru_cache(maxsize=8)
+def _by_owner(deployment: Deployment) -> Mapping[Resource, Sequence[Launch]]:
+    found: dict[Resource, list[Launch]] = {}
+    for launch in launches(deployment):
+        found.setdefault(launch.owner, []).append(launch)
+    return found
+
+
+def _verdicts(
+    deployment: Deployment, types: tuple[str, ...], having: Callable[[Resource], bool]
+) -> dict[Resource, bool | NotKnown]:
+    verdicts: dict[Resource, bool | NotKnown] = {}
+    for owner, ways in _by_owner(deployment).items():
+        if owner.type not in types:
+            continue
+        try:
+            verdicts[owner] = having(owner) and any_of(Launch.is_accelerated, ways)
+        except NotKnown as not_known:
+            verdicts[owner] = not_known
+    return verdicts
+
+
+def type_is_accelerated(name: Value) -> bool:
+    """Whether a type of EC2, or one of SageMaker's, has an accelerator. Absent: no.
+
+    Raises:
+        NotKnown: the name is not known, and may be one or the other; or the catalogue does not have it.
+    """
+    return same_for_each(_type_is_accelerated, name)
+
+
+def _type_is_accelerated(name: Value) -> bool:
+    text = name.text()
+    if text is None or text in ("system", "optimal"):
+        return False
+    known = is_accelerated(text)
+    if known is None:
+        raise name.not_known(f"the catalogue does not know the instance type {text}")
+    return known
+
+
+def has_stated(resource: Resource, what: str) -> bool:
+    """Whether the metadata of a resource say why something is as it is, by a name of :mod:`constructs_lib.statements`.
+
+    Raises:
+        NotKnown: the metadata are not known.
+    """
+    return bool((resource.attribute("Metadata").at(KEY).text(what) or "").strip())

@@ -1,0 +1,167 @@
+"""Policies of roles, keys and topics: what a statement of one says, each word of it known or not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+
+from constructs_lib.compliance.values import NotKnown, Value, any_of
+from constructs_lib.template.settling import PartText, Unknown, is_marker
+
+EVERYTHING = "*"
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A statement of a policy.
+
+    Attributes:
+        value: as the template has it.
+        managed: the name of the policy of AWS that has it. None: the templates have it.
+    """
+
+    value: Value
+    managed: Value | None = None
+
+    def allows(self) -> bool:
+        """Whether it gives; if not, it takes away.
+
+        Raises:
+            NotKnown: its effect is not known.
+        """
+        return self.value.text("Effect") == "Allow"
+
+    def covers(self, action: str) -> bool:
+        """Whether it is about an action, such as ``ec2:TerminateInstances``.
+
+        Raises:
+            NotKnown: it is none of its actions that are known, and one is not known.
+        """
+        left_out = self.value.at("NotAction")
+        if not left_out.is_absent:
+            return not _one_stands_for(left_out, action)
+        return _one_stands_for(self.value.at("Action"), action)
+
+    def is_about_everything(self) -> bool:
+        """Whether no resource limits it: it names ``*``, or only what it leaves out.
+
+        Raises:
+            NotKnown: a resource is not known that might be ``*``.
+        """
+        if not self.value.at("NotResource").is_absent:
+            return True
+        return any_of(_is_everything, elements(self.value.at("Resource")))
+
+    def is_conditional(self) -> bool:
+        """Whether it holds under conditions only.
+
+        Raises:
+            NotKnown: they are not known.
+        """
+        return bool(self.value.named("Condition"))
+
+    def conditions(self) -> Iterator[tuple[str, str, Value]]:
+        """Its conditions: operator and key, both in lower case, and values.
+
+        Raises:
+            NotKnown: they are not known.
+        """
+        for operator, keys in self.value.named("Condition"):
+            for key, value in keys.named():
+                yield operator.lower(), key.lower(), value
+
+    def is_for_service(self, name: str) -> bool:
+        """Whether it is for an AWS service, such as ``cloudwatch.amazonaws.com``, or for everybody.
+
+        Raises:
+            NotKnown: it is for none of those whose names are known, and one is not known.
+        """
+        return either(
+            lambda: any_of(lambda each: each.text() in (name, EVERYTHING), self._of("Service")), self.is_for_everybody
+        )
+
+    def is_for_everybody(self) -> bool:
+        """Whether it is for everybody.
+
+        Raises:
+            NotKnown: a principal is not known that might be everybody.
+        """
+        if not self.value.at("NotPrincipal").is_absent:
+            raise self.value.at("NotPrincipal").not_known("it names those that it is not for")
+        return self.value.at("Principal").raw == EVERYTHING or any_of(_is_everything, self._of("AWS"))
+
+    def principals(self) -> list[Value]:
+        """Users, roles and accounts that it is for.
+
+        Raises:
+            NotKnown: they are not known.
+        """
+        return self._of("AWS")
+
+    def _of(self, kind: str) -> list[Value]:
+        principal = self.value.at("Principal")
+        return [] if isinstance(principal.raw, str) else elements(principal.at(kind))
+
+
+def policy_statements(document: Value) -> list[Statement | NotKnown]:
+    """The statements of a policy document, and in place of one that is not known, why. Absent: none."""
+    try:
+        entries = document.each("Statement")
+    except NotKnown as not_known:
+        return [not_known]
+    return [Statement(each) if each.is_known else each.not_known() for each in entries]
+
+
+def elements(value: Value) -> list[Value]:
+    """The elements of a list, or what stands for one; the ARN of a resource is one, whatever the deploy makes of it.
+
+    Raises:
+        NotKnown: it is a value of which nobody can tell whether it is one or more.
+    """
+    if is_marker(value.raw) and (isinstance(value.raw, PartText) or not isinstance(value.raw, Unknown)):
+        return [value]
+    return value.each()
+
+
+def either(*questions: Callable[[], bool]) -> bool:
+    """Whether one of the questions has the answer yes; one without an answer matters only if none has.
+
+    Raises:
+        NotKnown: none has, and one has no answer.
+    """
+    return any_of(lambda ask: ask(), questions)
+
+
+def settled(statement: Statement | NotKnown) -> Statement:
+    """The statement.
+
+    Raises:
+        NotKnown: it is not known.
+    """
+    if isinstance(statement, NotKnown):
+        raise statement
+    return statement
+
+
+def stands_for(pattern: str, action: str) -> bool:
+    """Whether an action of a statement, which may hold ``*`` and ``?``, stands for an action."""
+    return _compiled(pattern).fullmatch(action) is not None
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    written = "".join({"*": ".*", "?": "."}.get(each, re.escape(each)) for each in pattern)
+    return re.compile(written, re.IGNORECASE)
+
+
+def _one_stands_for(actions: Value, action: str) -> bool:
+    return any_of(lambda each: stands_for(each.text() or "", action), elements(actions))
+
+
+def _is_everything(value: Value) -> bool:
+    """The ARN of a resource, and a text with a part that is not known, are not everything; a parameter might be."""
+    if isinstance(value.raw, PartText) or (is_marker(value.raw) and not isinstance(value.raw, Unknown)):
+        return False
+    return value.text() == EVERYTHING

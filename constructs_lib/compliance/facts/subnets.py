@@ -1,0 +1,74 @@
+"""In how many subnets and zones the instances of an owner stand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from constructs_lib.compliance.deployment import Resource
+from constructs_lib.compliance.facts.launches import BATCH, GROUP, NODE_GROUP
+from constructs_lib.compliance.facts.policies import elements
+from constructs_lib.compliance.values import NotKnown, Value
+from constructs_lib.template.settling import ZoneAt
+
+SUBNET = "AWS::EC2::Subnet"
+_PLACES = {GROUP: "VPCZoneIdentifier", BATCH: "ComputeResources.Subnets", NODE_GROUP: "Subnets"}
+
+
+def subnets_of(owner: Resource) -> list[Value]:
+    """The subnets that an owner names; none where it names none, or starts one instance.
+
+    Raises:
+        NotKnown: how many they are is not known.
+    """
+    path = _PLACES.get(owner.type)
+    return [] if path is None else elements(owner.properties.at(path))
+
+
+def places_of(owner: Resource) -> list[Value]:
+    """The subnets that an owner names, or the zones of a group that names these instead.
+
+    Raises:
+        NotKnown: how many they are is not known.
+    """
+    subnets = subnets_of(owner)
+    return subnets if subnets or owner.type != GROUP else elements(owner.properties.at("AvailabilityZones"))
+
+
+def in_several_zones(owner: Resource) -> bool:
+    """Whether an owner's subnets are in zones that are known to differ.
+
+    Raises:
+        NotKnown: it names several, of which none are known to be in different zones, and not all in one.
+    """
+    subnets = subnets_of(owner)
+    if len(subnets) > 1:
+        return _differ(subnets, (_zone_of(each) for each in subnets))
+    zones = [] if subnets or owner.type != GROUP else elements(owner.properties.at("AvailabilityZones"))
+    return len(zones) > 1 and _differ(zones, (each.raw for each in zones))
+
+
+def _zone_of(subnet: Value) -> object:
+    try:
+        made = subnet.made()
+    except NotKnown:
+        return None
+    if made is None or made.type != SUBNET:
+        return None
+    return made.properties.at("AvailabilityZone").raw
+
+
+def _differ(places: list[Value], zones: Iterable[object]) -> bool:
+    """Whether two of the zones differ; a name and a place in the list of zones may be the same zone."""
+    names, indices, unknown = set(), set(), False
+    for zone in zones:
+        if isinstance(zone, str):
+            names.add(zone)
+        elif isinstance(zone, ZoneAt):
+            indices.add(zone.index)
+        else:
+            unknown = True
+    if len(names) > 1 or len(indices) > 1:
+        return True
+    if unknown or (names and indices):
+        raise places[0].not_known("the zones of its subnets are not known")
+    return False

@@ -1,0 +1,1 @@
+"""The forms in which an outcome is told, a module for each."""

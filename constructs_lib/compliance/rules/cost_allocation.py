@@ -1,0 +1,203 @@
+"""To whom accelerators are charged: tags on what a group launches, and budgets that tell somebody.
+
+"Tag Auto Scaling groups and instances", Amazon EC2 Auto Scaling User Guide: tags of the group reach its instances if
+PropagateAtLaunch is true, and never the volumes. Tags that a deploy puts on the stack reach the instances, too; a
+template does not tell them. Read 2026-11.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from constructs_lib.compliance.deployment import Deployment, Resource
+from constructs_lib.compliance.facts.accelerated_stacks import beside_accelerators
+from constructs_lib.compliance.facts.launches import (
+    BATCH,
+    FLEET,
+    GROUP,
+    INSTANCE,
+    LAUNCH_TEMPLATE,
+    SPOT_FLEET,
+    Launch,
+    accelerated_launches,
+)
+from constructs_lib.compliance.rule import WARNING, Itself, Rule
+from constructs_lib.compliance.values import Broken, NotKnown, Value, any_of
+
+_BUDGET = "AWS::Budgets::Budget"
+_BUDGET_ACTION = "AWS::Budgets::BudgetsAction"
+_NAME = "Name"
+"""The tag that consoles show as what a resource is called; the CDK sets it on whatever has tags."""
+_WITHOUT_TAGS = (FLEET, SPOT_FLEET, LAUNCH_TEMPLATE)
+"""Owners whose instances get tags by what they are launched with, and in no other way."""
+_FOR_PROGRAMS = ("k8s.io/", "kubernetes.io/", "eks:", "aws:", "AmazonECSManaged")
+"""Tags that programs read on the group itself; they say nothing of who pays."""
+
+
+def _launches_of_groups(deployment: Deployment) -> Iterator[Launch | NotKnown]:
+    for launch in accelerated_launches(deployment):
+        if isinstance(launch, NotKnown) or launch.owner.type == GROUP:
+            yield launch
+
+
+def _reach_instances(launch: Launch) -> Iterator[Broken]:
+    if _has_tags(launch, "instance"):
+        return
+    tags = [each for each in launch.owner.properties.each("Tags") if not _is_for_programs(each)]
+    if tags and not any_of(lambda each: each.flag("PropagateAtLaunch", default=False), tags):
+        yield tags[0].broken(
+            "PropagateAtLaunch",
+            must="be true: no tag of the template reaches an instance",
+            cure="set PropagateAtLaunch: true on the tag that tells who pays",
+        )
+
+
+def _is_for_programs(tag: Value) -> bool:
+    return (tag.searchable("Key") or "").startswith(_FOR_PROGRAMS)
+
+
+def _launches_with_templates(deployment: Deployment) -> Iterator[Launch | NotKnown]:
+    """Launches whose volumes can be tagged at launch."""
+    for launch in accelerated_launches(deployment):
+        if isinstance(launch, NotKnown) or _has_template(launch):
+            yield launch
+
+
+def _has_template(launch: Launch) -> bool:
+    return launch.configured_by is not None and launch.configured_by.type == LAUNCH_TEMPLATE
+
+
+def _reach_volumes(launch: Launch) -> Iterator[Broken]:
+    """Where instances have tags of the template, their volumes have them, too."""
+    if launch.owner.type == INSTANCE and launch.owner.properties.flag("PropagateTagsToVolumeOnCreation", default=False):
+        return
+    if not _has_tags(launch, "volume") and (_has_tags(launch, "instance") or _passes_tags_on(launch.owner)):
+        yield launch.setting("TagSpecifications").broken(
+            must="have an entry for volumes: the tags of the instances do not reach them",
+            got="none for volumes",
+            cure="add {ResourceType: volume, Tags: [...]} to TagSpecifications in LaunchTemplateData",
+        )
+
+
+def _has_tags(launch: Launch, kind: str) -> bool:
+    """Whether the launch itself tags what it makes; a launch configuration cannot."""
+    specifications = launch.setting("TagSpecifications").each()
+    return any_of(lambda each: each.text("ResourceType") == kind and bool(each.each("Tags")), specifications)
+
+
+def _passes_tags_on(owner: Resource) -> bool:
+    if owner.type != GROUP:
+        return False
+    tags = [each for each in owner.properties.each("Tags") if not _is_for_programs(each)]
+    return any_of(lambda each: each.flag("PropagateAtLaunch", default=False), tags)
+
+
+def _says_who_pays(launch: Launch) -> Iterator[Broken]:
+    """A tag of the owner or of its instances, of any key but Name, or a budget; a deploy may add the stack's tags."""
+    deployment = launch.owner.deployment
+    if deployment.resources(_BUDGET) or _has_tags_of_its_own(launch):
+        return
+    if deployment.unread:
+        raise NotKnown(launch.owner, f"{deployment.unread[0]} may add tags or a budget")
+    own = launch.owner.properties
+    if launch.owner.type in _WITHOUT_TAGS:
+        place = launch.setting("TagSpecifications")
+    else:
+        place = own.at("ComputeResources.Tags" if launch.owner.type == BATCH else "Tags")
+    yield place.broken(
+        must="say who pays, or a budget has to stand beside it",
+        cure="add a cost allocation tag, for example CostCenter, that its instances get, or an AWS::Budgets::Budget",
+    )
+
+
+def _has_tags_of_its_own(launch: Launch) -> bool:
+    own = launch.owner.properties
+    for path in ("Tags", "ComputeResources.Tags"):
+        tags = own.at(path)
+        if isinstance(tags.raw, Mapping) and set(tags.raw) - {_NAME}:
+            return True
+        if not isinstance(tags.raw, Mapping) and any_of(_may_tell_who_pays, tags.each()):
+            return True
+    specified = own.each("TagSpecifications")
+    return any_of(lambda each: bool(each.each("Tags")), specified) or (
+        not launch.is_left_to_service and _has_tags(launch, "instance")
+    )
+
+
+def _may_tell_who_pays(tag: Value) -> bool:
+    return not _is_for_programs(tag) and tag.searchable("Key") != _NAME
+
+
+def _budgets(deployment: Deployment) -> Iterator[Itself | NotKnown]:
+    for each in beside_accelerators(deployment, _BUDGET):
+        yield each if isinstance(each, NotKnown) else Itself(each)
+
+
+def _tells_somebody(subject: Itself) -> Iterator[Broken]:
+    told = subject.resource.properties.at("NotificationsWithSubscribers")
+    if not told.each() and not subject.resource.users(_BUDGET_ACTION):
+        yield told.broken(
+            must="have somebody who is told, or an action has to follow",
+            cure="add NotificationsWithSubscribers with a threshold and an e-mail address or a topic",
+        )
+
+
+RULES = (
+    Rule(
+        id="cost-not-attributed",
+        title="Accelerated capacity has a tag that tells who pays, or a budget beside it",
+        severity=WARNING,
+        practices=("COST03-BP02", "COST02-BP05"),
+        why=(
+            "Accelerators are the largest line of many bills. Without a tag nobody can say whose line it is, and "
+            "without a budget nobody hears of it before the bill does."
+        ),
+        cure_here="AcceleratedFleet tags what it launches; add your own with Tags.of(fleet).add('CostCenter', ...).",
+        cure_plain="Add Tags to the group, instance or environment, or an AWS::Budgets::Budget to the template.",
+        link="https://docs.aws.amazon.com/awsaccountbilling/latest/aboutv2/cost-alloc-tags.html",
+        subjects=accelerated_launches,
+        judge=_says_who_pays,
+    ),
+    Rule(
+        id="tags-do-not-reach-instances",
+        title="Tags of a group reach its accelerated instances",
+        severity=WARNING,
+        practices=("COST03-BP02",),
+        why=(
+            "The instances are what is paid for. Tags that stay on the group show in no bill, and nobody can say whose "
+            "accelerators they are."
+        ),
+        cure_here="AcceleratedFleet tags what it launches; Tags.of(fleet).add(...) reaches the instances, too.",
+        cure_plain="Set PropagateAtLaunch: true on the group's tags, or TagSpecifications in the launch template.",
+        link="https://docs.aws.amazon.com/autoscaling/ec2/userguide/ec2-auto-scaling-tagging.html",
+        subjects=_launches_of_groups,
+        judge=_reach_instances,
+    ),
+    Rule(
+        id="tags-do-not-reach-volumes",
+        title="The volumes of accelerated instances have the tags of the instances",
+        severity=WARNING,
+        practices=("COST03-BP02", "COST04-BP04"),
+        why=(
+            "Volumes are paid for on their own line. Without a tag nobody is charged for them, and no clean-up finds "
+            "those that outlive their instance."
+        ),
+        cure_here="AcceleratedFleet tags volumes; nothing is to be set.",
+        cure_plain="Add an entry with ResourceType: volume to TagSpecifications in LaunchTemplateData.",
+        link="https://docs.aws.amazon.com/autoscaling/ec2/userguide/ec2-auto-scaling-tagging.html",
+        subjects=_launches_with_templates,
+        judge=_reach_volumes,
+    ),
+    Rule(
+        id="budget-tells-nobody",
+        title="A budget beside accelerators tells somebody",
+        severity=WARNING,
+        practices=("COST02-BP05",),
+        why="A budget that tells nobody and sets off nothing is a number that people have to go and look at.",
+        cure_here="Use AWS::Budgets::Budget with NotificationsWithSubscribers beside the fleet.",
+        cure_plain="Add NotificationsWithSubscribers, or an AWS::Budgets::BudgetsAction.",
+        link="https://docs.aws.amazon.com/cost-management/latest/userguide/budgets-managing-costs.html",
+        subjects=_budgets,
+        judge=_tells_somebody,
+    ),
+)

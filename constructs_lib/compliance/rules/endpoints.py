@@ -1,0 +1,452 @@
+"""Accelerators of Amazon SageMaker: endpoints, notebooks, Studio and HyperPod clusters.
+
+Source: Amazon SageMaker AI Developer Guide ("Scale an endpoint to zero instances", "Autoscale an asynchronous
+endpoint", "Idle shutdown", "Autoscaling on SageMaker HyperPod EKS"); AWS CloudFormation Template Reference, read
+2026-11.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from constructs_lib.compliance.deployment import Deployment, Resource
+from constructs_lib.compliance.facts.alarms import alarms
+from constructs_lib.compliance.facts.grants import check_outside, is_allowed_on
+from constructs_lib.compliance.facts.owners import has_stated, type_is_accelerated
+from constructs_lib.compliance.facts.scalable_targets import scales_to_zero
+from constructs_lib.compliance.rule import WARNING, Itself, Rule
+from constructs_lib.compliance.values import Broken, NotKnown, Value, all_of, any_of
+from constructs_lib.statements import MINIMUM
+from constructs_lib.template.settling import PartText
+
+_ENDPOINT = "AWS::SageMaker::Endpoint"
+_CONFIG = "AWS::SageMaker::EndpointConfig"
+_COMPONENT = "AWS::SageMaker::InferenceComponent"
+_NOTEBOOK = "AWS::SageMaker::NotebookInstance"
+_NOTEBOOK_SCRIPTS = "AWS::SageMaker::NotebookInstanceLifecycleConfig"
+_DOMAIN = "AWS::SageMaker::Domain"
+_PROFILE = "AWS::SageMaker::UserProfile"
+_SPACE = "AWS::SageMaker::Space"
+_APP = "AWS::SageMaker::App"
+_CLUSTER = "AWS::SageMaker::Cluster"
+
+_LOWERS_ENDPOINT = (
+    "sagemaker:DeleteEndpoint",
+    "sagemaker:UpdateEndpoint",
+    "sagemaker:UpdateEndpointWeightsAndCapacities",
+)
+_LOWERS_COMPONENT = ("sagemaker:UpdateInferenceComponentRuntimeConfig", "sagemaker:DeleteInferenceComponent")
+_STOPS_NOTEBOOK = ("sagemaker:StopNotebookInstance", "sagemaker:DeleteNotebookInstance")
+_DELETES_APP = ("sagemaker:DeleteApp",)
+_UPDATES_CLUSTER = ("sagemaker:UpdateCluster", "sagemaker:DeleteCluster", "sagemaker:BatchDeleteClusterNodes")
+_WAKES_AT_ONE = "HasBacklogWithoutCapacity"
+_STOPS = re.compile(r"idle|auto-?stop|shutdown|stop-notebook|poweroff", re.IGNORECASE)
+_SETTINGS = {
+    _DOMAIN: ("DefaultUserSettings", "DefaultSpaceSettings"),
+    _PROFILE: ("UserSettings",),
+    _SPACE: ("SpaceSettings",),
+}
+_IDLE = "AppLifecycleManagement.IdleSettings.LifecycleManagement"
+_APPS = ("JupyterLabAppSettings", "CodeEditorAppSettings")
+_GUIDE = "https://docs.aws.amazon.com/sagemaker/latest/dg"
+
+
+@dataclass(frozen=True)
+class _Variant:
+    """A production variant of an endpoint.
+
+    Attributes:
+        endpoint: that has it.
+        value: its entry in the endpoint's configuration.
+    """
+
+    endpoint: Resource
+    value: Value
+
+    @property
+    def resource(self) -> Resource:
+        """The configuration that has it."""
+        return self.value.resource
+
+
+def _variants(deployment: Deployment) -> Iterator[_Variant | NotKnown]:
+    """The accelerated variants of endpoints; a configuration without an endpoint runs nothing."""
+    for endpoint in deployment.resources(_ENDPOINT):
+        for config in _configs_of(endpoint):
+            try:
+                variants = config.properties.each("ProductionVariants")
+            except NotKnown as not_known:
+                yield not_known
+                continue
+            for variant in variants:
+                try:
+                    if any_of(type_is_accelerated, _types(variant)):
+                        yield _Variant(endpoint, variant)
+                except NotKnown as not_known:
+                    yield not_known
+
+
+def _configs_of(endpoint: Resource) -> Sequence[Resource]:
+    """The configuration that it refers to, or names."""
+    named = endpoint.properties.raw.get("EndpointConfigName")
+    beside = endpoint.deployment.once(_configs_by_name).get(named, ()) if isinstance(named, (str, PartText)) else ()
+    return endpoint.uses(_CONFIG) or beside
+
+
+def _configs_by_name(deployment: Deployment) -> Mapping[object, Sequence[Resource]]:
+    named = ((each.properties.raw.get("EndpointConfigName"), each) for each in deployment.resources(_CONFIG))
+    return {name: (each,) for name, each in named if isinstance(name, (str, PartText))}
+
+
+def _types(variant: Value) -> list[Value]:
+    return [variant.at("InstanceType"), *(each.at("InstanceType") for each in variant.each("InstancePools"))]
+
+
+def _goes_to_zero(variant: _Variant) -> Iterator[Broken]:
+    ways = (_components_rest, _target_to_zero, _function_lowers, _has_reason, _seen)
+    if any_of(lambda way: way(variant), ways):
+        return
+    if _manages_to_zero(variant):
+        for component in variant.endpoint.users(_COMPONENT):
+            yield from _component_holds(component)
+    else:
+        yield variant.value.broken(
+            "ManagedInstanceScaling.MinInstanceCount",
+            must="be 0, or the endpoint be asynchronous with a scalable target that has a minimum of 0",
+            cure="set ManagedInstanceScaling: {Status: ENABLED, MinInstanceCount: 0} with inference components, or "
+            "make the endpoint asynchronous with a scalable target of MinCapacity: 0",
+        )
+
+
+def _manages_to_zero(variant: _Variant) -> bool:
+    scaling = variant.value.at("ManagedInstanceScaling")
+    return scaling.text("Status") != "DISABLED" and scaling.number("MinInstanceCount") == 0
+
+
+def _components_rest(variant: _Variant) -> bool:
+    return _manages_to_zero(variant) and all_of(_component_rests, variant.endpoint.users(_COMPONENT))
+
+
+def _component_rests(component: Resource) -> bool:
+    """Whether it comes to no copies, so that its instances can end; an adapter has no copies of its own."""
+    properties = component.properties
+    return (
+        not properties.number("RuntimeConfig.CopyCount")
+        or scales_to_zero(component, properties.at("InferenceComponentName").text())
+        or is_allowed_on(component, _LOWERS_COMPONENT)
+    )
+
+
+def _component_holds(component: Resource) -> Iterator[Broken]:
+    if not _component_rests(component):
+        yield component.properties.broken(
+            "RuntimeConfig.CopyCount",
+            must="come to 0 by a scalable target: while a copy runs, its instance does",
+            cure="register the component as a scalable target with MinCapacity: 0 and a policy on its invocations",
+        )
+
+
+def _target_to_zero(variant: _Variant) -> bool:
+    """By its own target only an asynchronous endpoint comes to zero; a real-time one does by its components."""
+    if variant.resource.properties.at("AsyncInferenceConfig").is_absent:
+        return False
+    return scales_to_zero(variant.endpoint, variant.endpoint.properties.at("EndpointName").text())
+
+
+def _function_lowers(variant: _Variant) -> bool:
+    return is_allowed_on(variant.endpoint, _LOWERS_ENDPOINT)
+
+
+def _has_reason(variant: _Variant) -> bool:
+    return has_stated(variant.endpoint, MINIMUM) or has_stated(variant.resource, MINIMUM)
+
+
+def _seen(variant: _Variant) -> bool:
+    return check_outside(variant.endpoint)
+
+
+# --- asynchronous endpoints ------------------------------------------------------------------------------------------
+
+
+def _asynchronous(deployment: Deployment) -> Iterator[_Variant | NotKnown]:
+    for each in _variants(deployment):
+        if isinstance(each, NotKnown) or not each.resource.properties.at("AsyncInferenceConfig").is_absent:
+            yield each
+
+
+def _wakes_for_one(variant: _Variant) -> Iterator[Broken]:
+    if not scales_to_zero(variant.endpoint, variant.endpoint.properties.at("EndpointName").text()) or _watches_backlog(
+        variant.endpoint.deployment
+    ):
+        return
+    check_outside(variant.endpoint)
+    yield Broken(
+        resource=variant.endpoint,
+        path=(),
+        must=f"be woken by an alarm on {_WAKES_AT_ONE}: from zero its backlog per instance has no figure",
+        shown="no such alarm",
+        cure=f"add an alarm on {_WAKES_AT_ONE} with a step scaling policy that adds an instance",
+    )
+
+
+def _watches_backlog(deployment: Deployment) -> bool:
+    return any_of(
+        lambda series: series.name == _WAKES_AT_ONE, (one for each in alarms(deployment) for one in each.series)
+    )
+
+
+# --- notebooks and Studio --------------------------------------------------------------------------------------------
+
+
+def _of_type(kind: str, path: str) -> Callable[[Deployment], Iterator[Itself | NotKnown]]:
+    def subjects(deployment: Deployment) -> Iterator[Itself | NotKnown]:
+        for resource in deployment.resources(kind):
+            try:
+                if type_is_accelerated(resource.properties.at(path)):
+                    yield Itself(resource)
+            except NotKnown as not_known:
+                yield not_known
+
+    return subjects
+
+
+def _notebook_stops(subject: Itself) -> Iterator[Broken]:
+    notebook = subject.resource
+    named = notebook.properties.at("LifecycleConfigName")
+    if (not named.is_absent and _script_stops(named)) or is_allowed_on(notebook, _STOPS_NOTEBOOK):
+        return
+    check_outside(notebook)
+    yield named.broken(
+        must="name a configuration that stops the notebook when it is idle",
+        cure="add an AWS::SageMaker::NotebookInstanceLifecycleConfig whose OnStart script stops the instance when idle",
+    )
+
+
+def _script_stops(named: Value) -> bool:
+    """Whether a script of the lifecycle configuration stops the notebook; one that loads others may do so unseen."""
+    config = next(iter(named.resource.uses(_NOTEBOOK_SCRIPTS)), None)
+    if config is None:
+        raise named.not_known("what the lifecycle configuration does is not in the templates")
+    if any_of(lambda each: _STOPS.search(_script(each.at("Content"))) is not None, config.properties.each("OnStart")):
+        return True
+    raise named.not_known("nobody can tell whether the script stops what is idle")
+
+
+def _script(content: Value) -> str:
+    text = content.searchable() or ""
+    try:
+        return base64.b64decode(text, validate=True).decode()
+    except (binascii.Error, ValueError):
+        return text
+
+
+@dataclass(frozen=True)
+class _AppSettings:
+    """What Studio starts an application with.
+
+    Attributes:
+        value: the settings, such as ``JupyterLabAppSettings``.
+    """
+
+    value: Value
+
+    @property
+    def resource(self) -> Resource:
+        """The domain, profile or space that has them."""
+        return self.value.resource
+
+
+def _studio(deployment: Deployment) -> Iterator[_AppSettings | NotKnown]:
+    for resource in deployment.resources(*_SETTINGS):
+        for path in (f"{settings}.{app}" for settings in _SETTINGS[resource.type] for app in _APPS):
+            try:
+                value = resource.properties.at(path)
+                if type_is_accelerated(value.at("DefaultResourceSpec.InstanceType")):
+                    yield _AppSettings(value)
+            except NotKnown as not_known:
+                yield not_known
+
+
+def _studio_stops(settings: _AppSettings) -> Iterator[Broken]:
+    value = settings.value
+    if _stops_when_idle(settings) or _has_scripts(value):
+        return
+    check_outside(settings.resource)
+    if settings.resource.type == _SPACE:
+        yield value.broken(
+            "DefaultResourceSpec.InstanceType",
+            must="be a type without accelerators, or the settings of its domain stop what is idle",
+            cure=f"set DefaultUserSettings.{value.path[-1]}.{_IDLE}: ENABLED at its domain",
+        )
+        return
+    yield value.broken(
+        _IDLE,
+        must="be 'ENABLED': an application runs on its accelerator until somebody deletes it",
+        cure="set AppLifecycleManagement: {IdleSettings: {LifecycleManagement: ENABLED, IdleTimeoutInMinutes: 60}}",
+    )
+
+
+def _stops_when_idle(settings: _AppSettings) -> bool:
+    """What is said at the application itself goes before what the domain says."""
+    own = settings.value.text(_IDLE)
+    return any_of(_says_so, _inherited(settings)) if own is None else own == "ENABLED"
+
+
+def _says_so(value: Value) -> bool:
+    return value.text(_IDLE) == "ENABLED"
+
+
+def _inherited(settings: _AppSettings) -> Sequence[Value]:
+    """What the domain says of the same application.
+
+    Raises:
+        NotKnown: the domain is not in the templates.
+    """
+    resource, app = settings.resource, str(settings.value.path[-1])
+    if resource.type == _DOMAIN:
+        return ()
+    domain = next(iter(resource.uses(_DOMAIN)), None)
+    if domain is None:
+        raise NotKnown(resource, "its domain, which may stop idle applications, is not in the templates")
+    profiles = resource.uses(_PROFILE)
+    inherited = [domain.properties.at(f"{each}.{app}") for each in _SETTINGS[_DOMAIN]]
+    return [*inherited, *(each.properties.at(f"UserSettings.{app}") for each in profiles)]
+
+
+def _has_scripts(value: Value) -> bool:
+    scripts = value.at("LifecycleConfigArns")
+    chosen = value.at("DefaultResourceSpec.LifecycleConfigArn")
+    if not scripts.is_absent or not chosen.is_absent:
+        raise scripts.not_known("its lifecycle scripts may stop it when it is idle")
+    return False
+
+
+def _app_stops(subject: Itself) -> Iterator[Broken]:
+    app = subject.resource
+    script = app.properties.at("ResourceSpec.LifecycleConfigArn")
+    if not script.is_absent:
+        raise script.not_known("its lifecycle script may stop it when it is idle")
+    if app.properties.text("AppType") not in ("KernelGateway", "JupyterServer"):
+        raise app.properties.at("AppType").not_known("the settings of its domain may stop it when it is idle")
+    if is_allowed_on(app, _DELETES_APP):
+        return
+    check_outside(app)
+    yield app.properties.broken(
+        "ResourceSpec.InstanceType",
+        must="be a type without accelerators: the application runs from the deploy on until somebody deletes it",
+        cure="leave the application out of the template: people start theirs when they need it",
+    )
+
+
+# --- HyperPod --------------------------------------------------------------------------------------------------------
+
+
+def _hyperpod(deployment: Deployment) -> Iterator[Itself | NotKnown]:
+    for cluster in deployment.resources(_CLUSTER):
+        try:
+            if any_of(lambda each: type_is_accelerated(each.at("InstanceType")), _paid_by_the_hour(cluster)):
+                yield Itself(cluster)
+        except NotKnown as not_known:
+            yield not_known
+
+
+def _paid_by_the_hour(cluster: Resource) -> list[Value]:
+    """Its groups of instances; what a training plan has reserved is paid for whether it runs or not."""
+    groups = cluster.properties.each("InstanceGroups")
+    return [
+        each for each in groups if each.at("TrainingPlanArn").is_absent and each.at("InstanceCount").raw not in (0, "0")
+    ]
+
+
+def _cluster_shrinks(subject: Itself) -> Iterator[Broken]:
+    cluster = subject.resource
+    mode = cluster.properties.at("AutoScaling.Mode")
+    if mode.text() == "Enable" or has_stated(cluster, MINIMUM) or is_allowed_on(cluster, _UPDATES_CLUSTER):
+        return
+    check_outside(cluster)
+    yield mode.broken(
+        must="be 'Enable', or a function lower the instance groups: HyperPod keeps their count, idle or not",
+        cure="set AutoScaling: {Mode: Enable, AutoScalerType: Karpenter}, or lower InstanceCount by a function",
+    )
+
+
+RULES = (
+    Rule(
+        id="endpoint-never-at-zero",
+        title="An accelerated inference endpoint goes to zero instances when nobody asks",
+        severity=WARNING,
+        practices=("SUS05-BP04/release", "COST09-BP03"),
+        why="A real-time endpoint bills for its instances from its creation to its deletion, asked or not.",
+        cure_here="Serve work that can wait a minute from AcceleratedFleet with a queue as its demand.",
+        cure_plain="Use inference components with a minimum of 0 instances, or an asynchronous endpoint with a "
+        "scalable target of MinCapacity: 0.",
+        link=f"{_GUIDE}/endpoint-auto-scaling-zero-instances.html",
+        subjects=_variants,
+        judge=_goes_to_zero,
+    ),
+    Rule(
+        id="asynchronous-endpoint-wakes-late",
+        title="An accelerated asynchronous endpoint is woken from zero by its first request",
+        severity=WARNING,
+        practices=("SUS02-BP01", "REL07-BP01"),
+        why="At zero instances there is no backlog per instance to track: requests wait until there are more of them "
+        "than the target.",
+        cure_here="Serve it from AcceleratedFleet with a queue as its demand: the first message wakes it.",
+        cure_plain="Add an alarm on HasBacklogWithoutCapacity with a step scaling policy.",
+        link=f"{_GUIDE}/async-inference-autoscale.html",
+        subjects=_asynchronous,
+        judge=_wakes_for_one,
+    ),
+    Rule(
+        id="notebook-never-stops",
+        title="An accelerated notebook instance stops when it is idle",
+        severity=WARNING,
+        practices=("SUS05-BP04/release", "COST04-BP04"),
+        why="A notebook instance bills until somebody stops it, which after working hours nobody does.",
+        cure_here="Stop it by a function on a schedule; the library has no construct for notebooks.",
+        cure_plain="Name a lifecycle configuration whose script stops the instance when it is idle.",
+        link=f"{_GUIDE}/notebook-lifecycle-config.html",
+        subjects=_of_type(_NOTEBOOK, "InstanceType"),
+        judge=_notebook_stops,
+    ),
+    Rule(
+        id="studio-never-stops",
+        title="Accelerated applications of Studio stop when they are idle",
+        severity=WARNING,
+        practices=("SUS05-BP04/release", "COST04-BP04"),
+        why="An application keeps its instance until it is deleted; closing the browser does not.",
+        cure_here="Set the idle settings of the domain; the library has no construct for Studio.",
+        cure_plain="Set AppLifecycleManagement.IdleSettings with LifecycleManagement: ENABLED.",
+        link=f"{_GUIDE}/studio-updated-idle-shutdown.html",
+        subjects=_studio,
+        judge=_studio_stops,
+    ),
+    Rule(
+        id="studio-application-deployed",
+        title="No accelerated application of Studio is part of a template",
+        severity=WARNING,
+        practices=("SUS05-BP04/release", "COST04-BP04"),
+        why="It starts with the deploy, and bills until somebody deletes it.",
+        cure_here="Leave it out of the stack; the library has no construct for Studio.",
+        cure_plain="Remove the AWS::SageMaker::App: people start theirs when they need it.",
+        link="https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/aws-resource-sagemaker-app.html",
+        subjects=_of_type(_APP, "ResourceSpec.InstanceType"),
+        judge=_app_stops,
+    ),
+    Rule(
+        id="hyperpod-never-shrinks",
+        title="A HyperPod cluster with accelerators is scaled by its work",
+        severity=WARNING,
+        practices=("SUS05-BP04/release", "SUS02-BP01"),
+        why="A cluster keeps the number of instances that its groups state, between jobs too.",
+        cure_here="For single jobs use AcceleratedFleet, which goes back to zero after them.",
+        cure_plain="Set AutoScaling: {Mode: Enable, AutoScalerType: Karpenter}.",
+        link=f"{_GUIDE}/sagemaker-hyperpod-eks-autoscaling.html",
+        subjects=_hyperpod,
+        judge=_cluster_shrinks,
+    ),
+)

@@ -1,0 +1,190 @@
+"""Accelerators that other services hold: streamed desktops and applications, big-data clusters, builds.
+
+Source: the property lists of the AWS CloudFormation Template Reference; "Fleet types", Amazon AppStream 2.0
+Administration Guide; "Using an auto-termination policy", Amazon EMR Management Guide; "Run builds on reserved capacity
+fleets", AWS CodeBuild User Guide, read 2026-11.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from constructs_lib.compliance.deployment import Deployment
+from constructs_lib.compliance.facts.grants import check_outside, is_allowed_on
+from constructs_lib.compliance.facts.owners import has_stated, type_is_accelerated
+from constructs_lib.compliance.facts.scalable_targets import scales_to_zero
+from constructs_lib.compliance.rule import WARNING, Itself, Rule
+from constructs_lib.compliance.values import Broken, NotKnown, Value, any_of
+from constructs_lib.statements import MINIMUM
+
+_STREAMS = "AWS::AppStream::Fleet"
+_DESKTOP = "AWS::WorkSpaces::Workspace"
+_BIG_DATA = "AWS::EMR::Cluster"
+_BUILDS = "AWS::CodeBuild::Fleet"
+_STOPS_STREAMS = ("appstream:StopFleet", "appstream:UpdateFleet", "appstream:DeleteFleet")
+_ENDS_CLUSTER = ("elasticmapreduce:TerminateJobFlows",)
+_GROUPS = ("MasterInstanceGroup", "CoreInstanceGroup")
+_FLEETS = ("MasterInstanceFleet", "CoreInstanceFleet")
+_RELEASE = ("SUS05-BP04/release", "COST09-BP03")
+
+
+def _streams(deployment: Deployment) -> Iterator[Itself | NotKnown]:
+    for fleet in deployment.resources(_STREAMS):
+        try:
+            if (fleet.properties.text("InstanceType") or "").startswith("stream.graphics"):
+                yield Itself(fleet)
+        except NotKnown as not_known:
+            yield not_known
+
+
+def _streams_on_demand(subject: Itself) -> Iterator[Broken]:
+    fleet = subject.resource
+    kind = fleet.properties.at("FleetType")
+    if kind.text() not in (None, "ALWAYS_ON") or has_stated(fleet, MINIMUM):
+        return
+    if scales_to_zero(fleet, fleet.properties.at("Name").text()) or is_allowed_on(fleet, _STOPS_STREAMS):
+        return
+    check_outside(fleet)
+    yield kind.broken(
+        must="be 'ON_DEMAND': instances of a fleet that is always on are billed in full without a user",
+        cure="set FleetType: ON_DEMAND, or register a scalable target with MinCapacity: 0",
+    )
+
+
+def _desktops(deployment: Deployment) -> Iterator[Itself | NotKnown]:
+    for desktop in deployment.resources(_DESKTOP):
+        try:
+            if (desktop.properties.text("WorkspaceProperties.ComputeTypeName") or "").startswith("GRAPHICS"):
+                yield Itself(desktop)
+        except NotKnown as not_known:
+            yield not_known
+
+
+def _desktop_stops(subject: Itself) -> Iterator[Broken]:
+    mode = subject.resource.properties.at("WorkspaceProperties.RunningMode")
+    if mode.is_absent:
+        raise mode.not_known("the template does not say whether it stops by itself")
+    if mode.text() == "ALWAYS_ON" and not has_stated(subject.resource, MINIMUM):
+        yield mode.broken(
+            must="be 'AUTO_STOP': otherwise it runs, and is paid for, day and night",
+            cure="set RunningMode: AUTO_STOP and RunningModeAutoStopTimeoutInMinutes: 60",
+        )
+
+
+def _big_data(deployment: Deployment) -> Iterator[Itself | NotKnown]:
+    for cluster in deployment.resources(_BIG_DATA):
+        try:
+            if any_of(type_is_accelerated, _types(cluster.properties.at("Instances"))):
+                yield Itself(cluster)
+        except NotKnown as not_known:
+            yield not_known
+
+
+def _types(instances: Value) -> Iterator[Value]:
+    groups = [*(instances.at(each) for each in _GROUPS), *instances.each("TaskInstanceGroups")]
+    yield from (each.at("InstanceType") for each in groups)
+    for fleet in (*(instances.at(each) for each in _FLEETS), *instances.each("TaskInstanceFleets")):
+        yield from (each.at("InstanceType") for each in fleet.each("InstanceTypeConfigs"))
+
+
+def _cluster_ends(subject: Itself) -> Iterator[Broken]:
+    """A cluster that ends after its steps needs no policy.
+
+    Whether it does by default is not told: the reference of its template has named true and, later, false.
+    """
+    cluster = subject.resource
+    policy = cluster.properties.at("AutoTerminationPolicy")
+    kept = cluster.properties.at("Instances.KeepJobFlowAliveWhenNoSteps")
+    if not policy.is_absent or has_stated(cluster, MINIMUM) or not kept.flag(default=True):
+        return
+    if is_allowed_on(cluster, _ENDS_CLUSTER):
+        return
+    if kept.is_absent:
+        raise kept.not_known("the template does not say whether it ends after its steps")
+    check_outside(cluster)
+    yield policy.broken(
+        must="be set: the cluster is kept when it has no more steps, and nothing ends it",
+        cure="set AutoTerminationPolicy: {IdleTimeout: 3600}, or KeepJobFlowAliveWhenNoSteps: false",
+    )
+
+
+def _builds(deployment: Deployment) -> Iterator[Itself | NotKnown]:
+    for fleet in deployment.resources(_BUILDS):
+        try:
+            if _has_gpus(fleet.properties):
+                yield Itself(fleet)
+        except NotKnown as not_known:
+            yield not_known
+
+
+def _has_gpus(fleet: Value) -> bool:
+    return "GPU" in (fleet.text("EnvironmentType") or "") or type_is_accelerated(
+        fleet.at("ComputeConfiguration.InstanceType")
+    )
+
+
+def _builds_on_demand(subject: Itself) -> Iterator[Broken]:
+    fleet = subject.resource
+    if has_stated(fleet, MINIMUM):
+        return
+    capacity = fleet.properties.at("BaseCapacity")
+    reserved = capacity.number()
+    if reserved is None:
+        raise capacity.not_known("the template does not say how many machines are reserved")
+    if reserved > 0:
+        yield capacity.broken(
+            must="be left to builds on demand: reserved machines are billed without a build",
+            cure="remove the fleet, and give the projects the environment type LINUX_GPU_CONTAINER without it",
+        )
+
+
+RULES = (
+    Rule(
+        id="streaming-always-on",
+        title="Fleets of AppStream with graphics instances run on demand",
+        severity=WARNING,
+        practices=_RELEASE,
+        why="An instance of a fleet that is always on costs its full price without a user; one on demand a small fee.",
+        cure_here="Set the type of the fleet; the library has no construct for AppStream.",
+        cure_plain="Set FleetType: ON_DEMAND.",
+        link="https://docs.aws.amazon.com/appstream2/latest/developerguide/fleet-type.html",
+        subjects=_streams,
+        judge=_streams_on_demand,
+    ),
+    Rule(
+        id="desktop-always-on",
+        title="WorkSpaces with graphics processors stop when nobody uses them",
+        severity=WARNING,
+        practices=_RELEASE,
+        why="A desktop is used for a third of the day at most.",
+        cure_here="Set the running mode; the library has no construct for WorkSpaces.",
+        cure_plain="Set RunningMode: AUTO_STOP.",
+        link="https://docs.aws.amazon.com/workspaces/latest/adminguide/running-mode.html",
+        subjects=_desktops,
+        judge=_desktop_stops,
+    ),
+    Rule(
+        id="emr-cluster-never-ends",
+        title="An EMR cluster with accelerators ends when it is idle",
+        severity=WARNING,
+        practices=_RELEASE,
+        why="A cluster that is kept alive between steps bills for all its instances until somebody ends it.",
+        cure_here="For single jobs use AcceleratedFleet, which goes back to zero after them.",
+        cure_plain="Set AutoTerminationPolicy: {IdleTimeout: 3600}.",
+        link="https://docs.aws.amazon.com/emr/latest/ManagementGuide/emr-auto-termination-policy.html",
+        subjects=_big_data,
+        judge=_cluster_ends,
+    ),
+    Rule(
+        id="build-fleet-reserved",
+        title="Builds with GPUs run on demand",
+        severity=WARNING,
+        practices=_RELEASE,
+        why="A reserved fleet is billed by the minute, whether there is a build or not.",
+        cure_here="Leave the fleet out; the library has no construct for CodeBuild.",
+        cure_plain="Use the environment type LINUX_GPU_CONTAINER on demand.",
+        link="https://docs.aws.amazon.com/codebuild/latest/userguide/fleets.html",
+        subjects=_builds,
+        judge=_builds_on_demand,
+    ),
+)

@@ -1,0 +1,143 @@
+"""Ports of accelerated instances that are open to everybody: those who look for accelerators to mine on find them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from constructs_lib.compliance.deployment import Deployment, Resource
+from constructs_lib.compliance.facts.launches import BATCH, NODE_GROUP, Launch, accelerated_launches
+from constructs_lib.compliance.facts.owners import accelerated_owners
+from constructs_lib.compliance.facts.policies import elements
+from constructs_lib.compliance.rule import WARNING, Itself, Rule
+from constructs_lib.compliance.values import Broken, NotKnown, Value
+
+_GROUP = "AWS::EC2::SecurityGroup"
+_INGRESS = "AWS::EC2::SecurityGroupIngress"
+_EVERYBODY = ("0.0.0.0/0", "::/0")
+_ADMINISTRATION = {22: "SSH", 3389: "RDP", 8888: "Jupyter"}
+"""Ports behind which whoever gets in has the machine; other ports may be there to serve."""
+
+
+@dataclass(frozen=True)
+class _Door:
+    """A security group of accelerated instances."""
+
+    launch: Launch
+    named: Value
+
+    @property
+    def resource(self) -> Resource:
+        return self.launch.resource
+
+
+def _doors(deployment: Deployment) -> Iterator[_Door | NotKnown]:
+    for launch in accelerated_launches(deployment):
+        if isinstance(launch, NotKnown):
+            yield launch
+            continue
+        try:
+            found = [_Door(launch, each) for each in _groups(launch)]
+        except NotKnown as not_known:
+            yield not_known
+            continue
+        yield from found
+
+
+def _groups(launch: Launch) -> Iterator[Value]:
+    """Security groups of instances that may have a public address."""
+    if launch.owner.type == BATCH:
+        yield from elements(launch.owner.properties.at("ComputeResources.SecurityGroupIds"))
+    if launch.is_left_to_service:
+        return
+    for name in ("SecurityGroupIds", "SecurityGroups"):
+        for each in elements(launch.setting(name)):
+            # A specification of a Spot Fleet has objects in place of ids.
+            yield each.at("GroupId") if isinstance(each.raw, Mapping) else each
+    for interface in launch.setting("NetworkInterfaces").each():
+        if interface.flag("AssociatePublicIpAddress", default=True):
+            for name in ("Groups", "GroupSet"):
+                yield from elements(interface.at(name))
+
+
+def _lets_in_some_only(door: _Door) -> Iterator[Broken]:
+    group = door.named.made()
+    if group is None or group.type != _GROUP:
+        raise door.named.not_known("the security group is not in the templates")
+    rules = group.properties.each("SecurityGroupIngress")
+    rules += [each.properties for each in group.users(_INGRESS) if each.properties.at("GroupId").made() is group]
+    doubt: NotKnown | None = None
+    for rule in rules:
+        try:
+            yield from _is_narrow(rule)
+        except NotKnown as not_known:
+            doubt = doubt or not_known
+    if doubt is not None:
+        raise doubt
+
+
+def _is_narrow(rule: Value) -> Iterator[Broken]:
+    for name in ("CidrIp", "CidrIpv6"):
+        if rule.text(name) in _EVERYBODY and (port := _open_port(rule)) is not None:
+            yield rule.broken(
+                name,
+                must=f"not be everybody for port {port} ({_ADMINISTRATION[port]})",
+                cure="use Session Manager in place of the port, or name the network that people come from",
+            )
+
+
+def _open_port(rule: Value) -> int | None:
+    protocol = rule.text("IpProtocol")
+    if protocol == "-1":
+        return next(iter(_ADMINISTRATION))
+    if protocol not in ("tcp", "6"):
+        return None
+    first, last = rule.whole("FromPort"), rule.whole("ToPort")
+    if first is None or last is None:
+        return None
+    return next((port for port in _ADMINISTRATION if first <= port <= last), None)
+
+
+def _has_remote_access(nodes: Resource) -> bool:
+    return not nodes.properties.at("RemoteAccess").is_absent
+
+
+def _names_who_comes_in(subject: Itself) -> Iterator[Broken]:
+    access = subject.resource.properties.at("RemoteAccess")
+    if not access.at("Ec2SshKey").is_absent and access.at("SourceSecurityGroups").is_absent:
+        yield access.broken(
+            "SourceSecurityGroups",
+            must="be set: without it EKS opens port 22 of the nodes to everybody",
+            cure="name the security groups that people come from, or remove RemoteAccess and use Session Manager",
+        )
+
+
+RULES = (
+    Rule(
+        id="administration-open-to-everybody",
+        title="Nobody but your own people reaches the administration of accelerated instances",
+        severity=WARNING,
+        practices=("SEC06-BP02",),
+        why=(
+            "Accelerators are what people look for who mine on other people's machines. SSH, RDP and notebooks that "
+            "are open to the Internet are found within minutes."
+        ),
+        cure_here="The security group of AcceleratedFleet opens no port; people get in by Session Manager.",
+        cure_plain="Remove the rule and use Session Manager, or name the network that people come from.",
+        link="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/security-group-rules-reference.html",
+        subjects=_doors,
+        judge=_lets_in_some_only,
+    ),
+    Rule(
+        id="node-group-open-to-everybody",
+        title="SSH to the nodes of an accelerated node group is for named security groups",
+        severity=WARNING,
+        practices=("SEC06-BP02",),
+        why="EKS opens port 22 of the nodes to the Internet when a key is given without those that may use it.",
+        cure_here="This library makes no node groups; set SourceSecurityGroups on yours.",
+        cure_plain="Set RemoteAccess.SourceSecurityGroups, or remove RemoteAccess and use Session Manager.",
+        link="https://docs.aws.amazon.com/eks/latest/APIReference/API_RemoteAccessConfig.html",
+        subjects=accelerated_owners(NODE_GROUP, having=_has_remote_access),
+        judge=_names_who_comes_in,
+    ),
+)

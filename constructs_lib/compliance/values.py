@@ -1,0 +1,290 @@
+"""What a rule reads: values of a template, each with its place; what is not known is never taken for absent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from constructs_lib.template.settling import Made, PartText, Unknown, is_marker, whole
+
+if TYPE_CHECKING:
+    from constructs_lib.compliance.deployment import Resource
+
+T = TypeVar("T")
+Step = str | int
+
+_AS_WRITTEN = "it is not written as CloudFormation wants it"
+_ONLY_A_DEPLOY = "what only a deploy tells"
+
+
+class NotKnown(Exception):
+    """A rule asked for what the templates do not tell: it has no verdict, which is no finding."""
+
+    def __init__(self, place: Value | Resource, reason: str) -> None:
+        super().__init__(reason)
+        self.place = place
+        self.reason = reason
+
+
+@dataclass(frozen=True)
+class Broken:
+    """What a rule found: ``<resource>: <property> must <must>, got <value>``, and the cure.
+
+    Attributes:
+        resource: that has it.
+        path: to the property in ``Properties``. Empty: the resource as a whole.
+        must: what would keep the rule, after "must".
+        shown: the value, as the message has it.
+        cure: what to change, as an order.
+    """
+
+    resource: Resource
+    path: tuple[Step, ...]
+    must: str
+    shown: str
+    cure: str
+
+    @property
+    def property(self) -> str:
+        """The property as a text, for example ``BlockDeviceMappings[0].Ebs.Encrypted``."""
+        return dotted(self.path)
+
+
+def dotted(path: Iterable[Step]) -> str:
+    """A path as a text: names between dots, numbers in brackets."""
+    text = ""
+    for step in path:
+        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
+    return text
+
+
+@dataclass(frozen=True)
+class Value:
+    """A value of a template and where it stands; absent ones too, so that a rule can ask below them.
+
+    Attributes:
+        resource: that has it.
+        path: in its ``Properties``.
+        raw: plain data, or a marker of :mod:`constructs_lib.template.settling`. None: absent.
+    """
+
+    resource: Resource
+    path: tuple[Step, ...] = field(default=())
+    raw: Any = None
+
+    def at(self, path: str) -> Value:
+        """The value below, at names between dots.
+
+        Raises:
+            NotKnown: something on the way is not known.
+        """
+        names = path.split(".")
+        raw = self.raw
+        for depth, name in enumerate(names):
+            if not isinstance(raw, dict) and raw is not None:
+                raise Value(self.resource, (*self.path, *names[:depth]), raw).not_known()
+            raw = raw.get(name) if raw else None
+        return Value(self.resource, (*self.path, *names), raw)
+
+    def _entries(self) -> Mapping[str, Any]:
+        if self.raw is None:
+            return {}
+        if isinstance(self.raw, Mapping):
+            return self.raw
+        raise self.not_known()
+
+    def not_known(self, reason: str = "") -> NotKnown:
+        """The exception that says that a rule cannot judge, because of this value."""
+        if not reason:
+            reason = self.raw.reason if isinstance(self.raw, Unknown) else _AS_WRITTEN
+        return NotKnown(self, reason)
+
+    def choices(self) -> list[Value]:
+        """Each value that it can be, as far as the template limits it; else itself."""
+        listed = self.raw.choices if isinstance(self.raw, Unknown) else ()
+        return [Value(self.resource, self.path, each) for each in listed] or [self]
+
+    @property
+    def is_absent(self) -> bool:
+        """Whether the template does not have it."""
+        return self.raw is None
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it is plain data, absent ones too."""
+        return not is_marker(self.raw)
+
+    def text(self, path: str = "") -> str | None:
+        """The text at a path. None: absent. Numbers and truths are written as CloudFormation would pass them.
+
+        Raises:
+            NotKnown: it is not known, or no text.
+        """
+        value = self.at(path) if path else self
+        if value.raw is None or isinstance(value.raw, str):
+            return value.raw
+        if isinstance(value.raw, bool):
+            return str(value.raw).lower()
+        if isinstance(value.raw, (int, float)):
+            return str(int(value.raw)) if value.raw == value.raw // 1 else repr(value.raw)
+        raise value.not_known()
+
+    def searchable(self, path: str = "") -> str | None:
+        """Like :meth:`text`, with ``${...}`` for parts that are not known; a search for other parts is of use."""
+        value = self.at(path) if path else self
+        return value.raw.known if isinstance(value.raw, PartText) else value.text()
+
+    def number(self, path: str = "") -> float | None:
+        """The number at a path, or what a text has as number. None: absent.
+
+        Raises:
+            NotKnown: it is not known, or no number.
+        """
+        value = self.at(path) if path else self
+        if value.raw is None:
+            return None
+        if isinstance(value.raw, (int, float, str)) and not isinstance(value.raw, bool):
+            try:
+                return float(value.raw)
+            except (OverflowError, ValueError):
+                pass
+        raise value.not_known()
+
+    def whole(self, path: str = "") -> int | None:
+        """The whole number at a path, or what a text has as such. None: absent.
+
+        Raises:
+            NotKnown: it is not known, or none.
+        """
+        value = self.at(path) if path else self
+        if value.raw is None:
+            return None
+        number = whole(value.raw)
+        if number is None:
+            raise value.not_known()
+        return number
+
+    def flag(self, path: str = "", *, default: bool) -> bool:
+        """Whether the value at a path is true. ``default``: what AWS takes an absent one for.
+
+        Raises:
+            NotKnown: it is not known, or neither true nor false.
+        """
+        value = self.at(path) if path else self
+        if value.raw is None:
+            return default
+        if str(value.raw).lower() in ("true", "false"):
+            return str(value.raw).lower() == "true"
+        raise value.not_known()
+
+    def each(self, path: str = "") -> list[Value]:
+        """The entries of the list at a path; a single value counts as a list of one. Absent: none.
+
+        Raises:
+            NotKnown: the list as such is not known. An entry that is not known is an entry.
+        """
+        value = self.at(path) if path else self
+        if value.raw is None:
+            return []
+        if is_marker(value.raw):
+            raise value.not_known()
+        if not isinstance(value.raw, (list, tuple)):
+            return [value]
+        return [Value(value.resource, (*value.path, number), entry) for number, entry in enumerate(value.raw)]
+
+    def named(self, path: str = "") -> list[tuple[str, Value]]:
+        """The entries of the object at a path, with their names. Absent: none."""
+        value = self.at(path) if path else self
+        return [(name, Value(value.resource, (*value.path, name), entry)) for name, entry in value._entries().items()]
+
+    def made(self, path: str = "") -> Resource | None:
+        """The resource of the templates that the value at a path refers to. None: absent, or it refers to none.
+
+        Raises:
+            NotKnown: nobody can tell what it refers to.
+        """
+        value = self.at(path) if path else self
+        if isinstance(value.raw, Made):
+            return value.resource.deployment.resource_made(value.raw)
+        if isinstance(value.raw, Unknown) and not isinstance(value.raw, PartText):
+            raise value.not_known()
+        return None
+
+    def broken(self, path: str = "", *, must: str, cure: str, got: object = None) -> Broken:
+        """The finding that the value at a path breaks the rule.
+
+        Args:
+            path: below this value. Default: this value.
+            must: what would keep the rule, after "must".
+            cure: what to change, as an order.
+            got: what to show in place of the value. Default: the value, "nothing" if absent.
+        """
+        value = self.at(path) if path else self
+        return Broken(value.resource, value.path, must, shown(value.raw if got is None else got), cure)
+
+
+def shown(value: object) -> str:
+    """A value as a message has it."""
+    if value is None:
+        return "nothing"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, Made):
+        return value.logical_id if value.attribute is None else f"{value.logical_id}.{value.attribute}"
+    if is_marker(value) and not isinstance(value, PartText):
+        return _ONLY_A_DEPLOY
+    text = repr(_readable(value))
+    return f"{text[:117]}..." if len(text) > 120 else text
+
+
+def _readable(value: object) -> object:
+    """The value with texts in place of markers, at whatever depth."""
+    if isinstance(value, PartText):
+        return value.known
+    if is_marker(value):
+        return shown(value)
+    if isinstance(value, Mapping):
+        return {name: _readable(each) for name, each in value.items()}
+    return [_readable(each) for each in value] if isinstance(value, (list, tuple)) else value
+
+
+def markers_in(raw: Any) -> Iterator[Any]:
+    """Every marker in a settled value, at whatever depth, those in texts too."""
+    if isinstance(raw, PartText):
+        yield from raw.markers()
+    if is_marker(raw):
+        yield raw
+    elif isinstance(raw, Mapping):
+        for each in raw.values():
+            yield from markers_in(each)
+    elif isinstance(raw, (list, tuple)):
+        for each in raw:
+            yield from markers_in(each)
+
+
+def any_of(judge: Callable[[T], bool], items: Iterable[T]) -> bool:
+    """Whether it is true of one of the items; one that cannot be judged matters only if it is true of none.
+
+    Raises:
+        NotKnown: it is true of none that can be judged, and one cannot be.
+    """
+    doubt: NotKnown | None = None
+    for item in items:
+        try:
+            if judge(item):
+                return True
+        except NotKnown as not_known:
+            doubt = doubt or not_known
+    if doubt is not None:
+        raise doubt
+    return False
+
+
+def all_of(judge: Callable[[T], bool], items: Iterable[T]) -> bool:
+    """Whether it is true of all items; one that cannot be judged matters only if it is true of all others.
+
+    Raises:
+        NotKnown: it is true of all that can be judged, and one cannot be.
+    """
+    return not any_of(lambda item: not judge(item), items)

@@ -1,0 +1,197 @@
+"""Field case 51 (tags on volumes); "Tag Auto Scaling groups and instances", Amazon EC2 Auto Scaling User Guide."""
+
+from typing import Any
+
+from tests.compliance.cases import Breaks, Case, group, template
+
+
+def _tag(key: str = "team", *, passed_on: Any = True) -> dict[str, Any]:
+    return {"Key": key, "Value": "vision", "PropagateAtLaunch": passed_on}
+
+
+def _tagged(*kinds: str) -> dict[str, Any]:
+    return {
+        "TagSpecifications": [{"ResourceType": kind, "Tags": [{"Key": "team", "Value": "vision"}]} for kind in kinds]
+    }
+
+
+def _group_tags(*tags: Any) -> dict[str, Any]:
+    return {"Tags": list(tags)}
+
+
+_GIVEN = {"Parameters": {"Given": {"Type": "String"}}}
+_VOLUMES = "LaunchTemplateData.TagSpecifications"
+_TOLD = [{"Notification": {}, "Subscribers": [{"SubscriptionType": "EMAIL", "Address": "a@example.com"}]}]
+
+
+def _budget(**properties: Any) -> dict[str, Any]:
+    return {"Type": "Budgets::Budget", "Properties": {"Budget": {"BudgetType": "COST"}, **properties}}
+
+
+def _instance(**properties: Any) -> dict[str, Any]:
+    return template(
+        Box={
+            "Type": "EC2::Instance",
+            "Properties": {"LaunchTemplate": {"LaunchTemplateId": {"Ref": "Launch"}, "Version": "1"}, **properties},
+        },
+        Launch={
+            "Type": "EC2::LaunchTemplate",
+            "Properties": {"LaunchTemplateData": {"InstanceType": "g6.xlarge", **_tagged("instance")}},
+        },
+    )
+
+
+CASES = (
+    Case(
+        rule="tags-do-not-reach-instances",
+        breaks=(
+            Breaks(
+                template=group(properties=_group_tags(_tag(passed_on=False), _tag("owner", passed_on="false"))),
+                resource="Group",
+                property="Tags[0].PropagateAtLaunch",
+                got="false",
+            ),
+            Breaks(
+                template=group(
+                    launch=_tagged("volume"),
+                    properties=_group_tags(_tag("k8s.io/cluster-autoscaler/enabled"), _tag(passed_on=False)),
+                ),
+                resource="Group",
+                property="Tags[1].PropagateAtLaunch",
+            ),
+        ),
+        keeps=(
+            group(properties=_group_tags(_tag(), _tag("owner", passed_on=False))),
+            group(launch=_tagged("instance"), properties=_group_tags(_tag(passed_on=False))),
+            group("m7i.large", properties=_group_tags(_tag(passed_on=False))),
+        ),
+        unknown=(_GIVEN | group(properties=_group_tags(_tag(passed_on={"Ref": "Given"}))),),
+    ),
+    Case(
+        rule="cost-not-attributed",
+        breaks=(
+            Breaks(template=group(), resource="Group", property="Tags", got="nothing"),
+            # Programs read these; no bill shows them.
+            Breaks(
+                template=group(properties=_group_tags(_tag("k8s.io/cluster-autoscaler/enabled"))),
+                resource="Group",
+                property="Tags",
+            ),
+            Breaks(
+                template=template(Box={"Type": "EC2::Instance", "Properties": {"InstanceType": "g6.xlarge"}}),
+                resource="Box",
+                property="Tags",
+            ),
+            # Neither a fleet nor a launch template has tags that instances get in any other way.
+            Breaks(
+                template=template(
+                    Launch={
+                        "Type": "EC2::LaunchTemplate",
+                        "Properties": {"LaunchTemplateData": {"InstanceType": "g6.xlarge"}},
+                    }
+                ),
+                resource="Launch",
+                property="LaunchTemplateData.TagSpecifications",
+                got="nothing",
+            ),
+            Breaks(
+                template=template(
+                    Fleet={
+                        "Type": "EC2::SpotFleet",
+                        "Properties": {
+                            "SpotFleetRequestConfigData": {"LaunchSpecifications": [{"InstanceType": "g6.xlarge"}]}
+                        },
+                    }
+                ),
+                resource="Fleet",
+                property="SpotFleetRequestConfigData.LaunchSpecifications[0].TagSpecifications",
+            ),
+            # What something is called does not say who pays.
+            Breaks(
+                template=template(
+                    Box={
+                        "Type": "EC2::Instance",
+                        "Properties": {"InstanceType": "g6.xlarge", "Tags": [{"Key": "Name", "Value": "gpu"}]},
+                    }
+                ),
+                resource="Box",
+                property="Tags",
+            ),
+        ),
+        keeps=(
+            group(properties=_group_tags(_tag())),
+            group(launch=_tagged("instance")),
+            group(Budget={"Type": "Budgets::Budget", "Properties": {}}),
+            template(
+                Nodes={
+                    "Type": "EKS::Nodegroup",
+                    "Properties": {"InstanceTypes": ["g6.xlarge"], "Tags": {"team": "search"}},
+                }
+            ),
+            group("m7i.large"),
+        ),
+        unknown=(
+            _GIVEN | group(properties={"Tags": {"Ref": "Given"}}),
+            # A macro may tag whatever it finds.
+            {"Transform": "House"} | group(),
+        ),
+    ),
+    Case(
+        rule="tags-do-not-reach-volumes",
+        breaks=(
+            Breaks(template=group(launch=_tagged("instance")), resource="Launch", property=_VOLUMES),
+            Breaks(template=group(properties=_group_tags(_tag())), resource="Launch", property=_VOLUMES),
+            Breaks(template=_instance(), resource="Launch", property=_VOLUMES),
+        ),
+        keeps=(
+            group(launch=_tagged("instance", "volume"), properties=_group_tags(_tag())),
+            _instance(PropagateTagsToVolumeOnCreation=True),
+            template(
+                Box={
+                    "Type": "EC2::Instance",
+                    "Properties": {"LaunchTemplate": {"LaunchTemplateId": {"Ref": "Launch"}}},
+                },
+                Launch={
+                    "Type": "EC2::LaunchTemplate",
+                    "Properties": {"LaunchTemplateData": {"InstanceType": "g6.xlarge"}},
+                },
+            ),
+            # A launch configuration cannot tag volumes.
+            template(
+                Config={"Type": "AutoScaling::LaunchConfiguration", "Properties": {"InstanceType": "g5.xlarge"}},
+                Group={
+                    "Type": "AutoScaling::AutoScalingGroup",
+                    "Properties": {"LaunchConfigurationName": {"Ref": "Config"}, **_group_tags(_tag())},
+                },
+            ),
+            # Nobody tags anything: that is another question.
+            group(),
+            group("m7i.large", launch=_tagged("instance")),
+        ),
+        unknown=(
+            _GIVEN | group(launch={"TagSpecifications": {"Ref": "Given"}}, properties=_group_tags(_tag())),
+            _GIVEN | group(properties=_group_tags(_tag(passed_on={"Ref": "Given"}))),
+        ),
+    ),
+    Case(
+        rule="budget-tells-nobody",
+        breaks=(
+            Breaks(template=group(Budget=_budget()), resource="Budget", property="NotificationsWithSubscribers"),
+            Breaks(
+                template=group(Budget=_budget(NotificationsWithSubscribers=[])),
+                resource="Budget",
+                property="NotificationsWithSubscribers",
+                got="[]",
+            ),
+        ),
+        keeps=(
+            group(Budget=_budget(NotificationsWithSubscribers=_TOLD)),
+            group(
+                Budget=_budget(),
+                Act={"Type": "Budgets::BudgetsAction", "Properties": {"BudgetName": {"Ref": "Budget"}}},
+            ),
+            group("m7i.large", Budget=_budget()),
+        ),
+        unknown=(_GIVEN | group(Budget=_budget(NotificationsWithSubscribers={"Ref": "Given"})),),
+    ),
+)

@@ -1,0 +1,265 @@
+"""Field cases 1 to 3 and 33; "Choose your scaling method", Amazon EC2 Auto Scaling User Guide."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tests.compliance.cases import Breaks, Case, group, template
+
+_SUBNETS = {"VPCZoneIdentifier": ["subnet-a"]}
+
+
+def _policy(adjustment: str = "ChangeInCapacity", step: int = -1) -> dict[str, Any]:
+    return {
+        "Type": "AutoScaling::ScalingPolicy",
+        "Properties": {
+            "AutoScalingGroupName": {"Ref": "Group"},
+            "PolicyType": "StepScaling",
+            "AdjustmentType": adjustment,
+            "StepAdjustments": [{"MetricIntervalUpperBound": 0, "ScalingAdjustment": step}],
+        },
+    }
+
+
+def _tracking(**more: object) -> dict[str, Any]:
+    return {
+        "Type": "AutoScaling::ScalingPolicy",
+        "Properties": {
+            "AutoScalingGroupName": {"Ref": "Group"},
+            "PolicyType": "TargetTrackingScaling",
+            "TargetTrackingConfiguration": {"TargetValue": 50, **more},
+        },
+    }
+
+
+def _at_night(**sizes: object) -> dict[str, Any]:
+    return {
+        "Type": "AutoScaling::ScheduledAction",
+        "Properties": {"AutoScalingGroupName": {"Ref": "Group"}, "Recurrence": "0 20 * * *", **sizes},
+    }
+
+
+def _function(*actions: str, on: object = "*", told: object = None, service: str = "lambda") -> dict[str, Any]:
+    environment = {} if told is None else {"Environment": {"Variables": {"TARGET": told}}}
+    return {
+        "Role": {
+            "Type": "IAM::Role",
+            "Properties": {
+                "AssumeRolePolicyDocument": {
+                    "Statement": [
+                        {
+                            "Effect": "Allow",
+                            "Action": "sts:AssumeRole",
+                            "Principal": {"Service": f"{service}.amazonaws.com"},
+                        }
+                    ]
+                },
+                "Policies": [
+                    {
+                        "PolicyName": "Own",
+                        "PolicyDocument": {
+                            "Statement": [{"Effect": "Allow", "Action": [*actions], "Resource": on}],
+                        },
+                    }
+                ],
+            },
+        },
+        "Function": {
+            "Type": "Lambda::Function",
+            "Properties": {"Role": {"Fn::GetAtt": ["Role", "Arn"]}, **environment},
+        },
+    }
+
+
+def _group(*, least: int = 1, more: Mapping[str, Any] | None = None, **resources: Any) -> dict[str, Any]:
+    return group(properties={"MinSize": str(least), **(more or {})}, **resources)
+
+
+_ARN = {"Fn::Sub": "arn:aws:autoscaling:*:*:autoScalingGroup:*:autoScalingGroupName/${Group}"}
+_PROVIDER = {
+    "Type": "ECS::CapacityProvider",
+    "Properties": {
+        "AutoScalingGroupProvider": {
+            "AutoScalingGroupArn": {"Ref": "Group"},
+            "ManagedScaling": {"Status": "ENABLED"},
+        }
+    },
+}
+
+
+def _instance(**properties: object) -> dict[str, Any]:
+    return {"Type": "EC2::Instance", "Properties": {"InstanceType": "g6.xlarge", **properties}}
+
+
+def _alarm(action: str) -> dict[str, Any]:
+    return {
+        "Type": "CloudWatch::Alarm",
+        "Properties": {
+            "AlarmActions": [{"Fn::Sub": f"arn:aws:{action}"}],
+            "Namespace": "CWAgent",
+            "MetricName": "nvidia_smi_utilization_gpu",
+            "Dimensions": [{"Name": "InstanceId", "Value": {"Ref": "Machine"}}],
+        },
+    }
+
+
+def _fleet(kind: str, **more: object) -> dict[str, Any]:
+    return template(
+        Launch={"Type": "EC2::LaunchTemplate", "Properties": {"LaunchTemplateData": {"InstanceType": "g6.xlarge"}}},
+        Fleet={
+            "Type": "EC2::EC2Fleet",
+            "Properties": {
+                "Type": kind,
+                "LaunchTemplateConfigs": [
+                    {"LaunchTemplateSpecification": {"LaunchTemplateId": {"Ref": "Launch"}, "Version": "1"}}
+                ],
+                "TargetCapacitySpecification": {"TotalTargetCapacity": 2},
+                **more,
+            },
+        },
+    )
+
+
+_SPOT_FLEET = {
+    "Type": "EC2::SpotFleet",
+    "Properties": {
+        "SpotFleetRequestConfigData": {
+            "LaunchSpecifications": [{"InstanceType": "g6.xlarge", "ImageId": "ami-1"}],
+            "TargetCapacity": 2,
+        }
+    },
+}
+
+_RELEASE = Case(
+    rule="no-idle-release",
+    breaks=(
+        Breaks(template=_group(), resource="Group", got="no policy"),
+        # Rests at zero only until somebody raises it by hand.
+        Breaks(template=group(), resource="Group", got="no policy"),
+        # Wakes and never releases.
+        Breaks(template=_group(least=0, Up=_policy(step=1)), resource="Group"),
+        Breaks(template=_group(Track=_tracking(DisableScaleIn=True)), resource="Group"),
+        Breaks(template=_group(Up=_at_night(MinSize=1)), resource="Group"),
+        Breaks(template=_group(**_function("autoscaling:DescribeAutoScalingGroups")), resource="Group"),
+        Breaks(template=_group(**_function("autoscaling:SetDesiredCapacity", on="arn:x:other")), resource="Group"),
+        Breaks(template=template(Machine=_instance()), resource="Machine"),
+        Breaks(template=template(Machine=_instance(), Tell=_alarm("sns:eu-west-1:1:topic")), resource="Machine"),
+        Breaks(template=_fleet("maintain"), resource="Fleet"),
+        Breaks(template=template(Fleet=_SPOT_FLEET), resource="Fleet"),
+    ),
+    keeps=(
+        _group(Down=_policy()),
+        template(
+            Box=_instance(UserData={"Fn::Base64": "<powershell>\nif (Idle) { Stop-Computer -Force }\n</powershell>"})
+        ),
+        _group(Track=_tracking()),
+        _group(Night=_at_night(MinSize=0, MaxSize=0, DesiredCapacity=0)),
+        _group(Provider=_PROVIDER),
+        _group(**_function("autoscaling:SetDesiredCapacity", on=_ARN)),
+        _group(**_function("autoscaling:*", told={"Ref": "Group"})),
+        _group(more={"Tags": [{"Key": "k8s.io/cluster-autoscaler/enabled", "Value": "true"}]}),
+        group(properties={"MaxSize": "0"}),
+        group(
+            launch={"UserData": {"Fn::Base64": '#!/bin/sh\n[ -z "$busy" ] && aws autoscaling set-desired-capacity'}},
+            properties={"MinSize": 1},
+        ),
+        template(Machine=_instance(), Stop=_alarm("automate:${AWS::Region}:ec2:stop")),
+        template(Machine=_instance(UserData={"Fn::Base64": "echo 'idle || shutdown -h now' > /etc/cron.d/idle"})),
+        template(
+            Machine=_instance(), **_function("ec2:StopInstances", on={"Fn::Sub": "arn:aws:ec2:*:*:instance/${Machine}"})
+        ),
+        _fleet("maintain", ValidUntil="2027-01-01T00:00:00Z", TerminateInstancesWithExpiration=True),
+    ),
+    unknown=(
+        # What these give the group or the instance to, acts by rights that are not in the template.
+        _group(
+            Machine={
+                "Type": "StepFunctions::StateMachine",
+                "Properties": {
+                    "RoleArn": "arn:aws:iam::123456789012:role/flow",
+                    "DefinitionSubstitutions": {"Group": {"Ref": "Group"}},
+                },
+            }
+        ),
+        template(
+            Box=_instance(),
+            Evening={
+                "Type": "Events::Rule",
+                "Properties": {
+                    "ScheduleExpression": "cron(0 20 * * ? *)",
+                    "Targets": [
+                        {
+                            "Id": "stop",
+                            "Arn": {"Fn::Sub": "arn:aws:ssm:${AWS::Region}::automation-definition/AWS-StopEC2Instance"},
+                            "Input": {"Fn::Sub": '{"InstanceId": ["${Box}"]}'},
+                        }
+                    ],
+                },
+            },
+        ),
+        # Rests at zero, nothing here raises it, and somebody outside is told its name.
+        group() | {"Outputs": {"Name": {"Value": {"Ref": "Group"}}}},
+        _group(**_function("autoscaling:*")),
+        _group(Else={"Type": "Custom::Scaler", "Properties": {"ServiceToken": "arn:x", "Group": {"Ref": "Group"}}}),
+        _group(Nested={"Type": "CloudFormation::Stack", "Properties": {"TemplateURL": "https://x"}}),
+        {**_group(), "Outputs": {"Name": {"Value": {"Ref": "Group"}, "Export": {"Name": "group"}}}},
+        {**_group(), "Transform": "Scaler"},
+        template(Machine=_instance(Tags=[{"Key": "AutoStop", "Value": "19:00"}])),
+        {"Parameters": {"Kind": {"Type": "String"}}} | template(Machine=_instance(InstanceType={"Ref": "Kind"})),
+    ),
+)
+
+_ABOVE_ZERO = Case(
+    rule="release-stops-above-zero",
+    breaks=(
+        Breaks(
+            template=_group(least=0, Down=_policy("ExactCapacity", 1)),
+            resource="Down",
+            property="StepAdjustments[0].ScalingAdjustment",
+            got="1",
+        ),
+        Breaks(
+            template=_group(least=0, Night=_at_night(DesiredCapacity=1), Day=_at_night(DesiredCapacity=3)),
+            resource="Night",
+            property="DesiredCapacity",
+            got="1",
+        ),
+    ),
+    keeps=(
+        _group(least=0, Down=_policy("ExactCapacity", 0)),
+        _group(least=0, Down=_policy()),
+        _group(least=0, Wake=_policy("ExactCapacity", 1), Down=_policy()),
+        _group(least=0, Night=_at_night(DesiredCapacity=0)),
+        _group(
+            least=0,
+            Wake=_policy("ExactCapacity", 1),
+            **_function("autoscaling:TerminateInstanceInAutoScalingGroup", on=_ARN),
+        ),
+    ),
+    unknown=(
+        _group(least=0, Down=_policy("ExactCapacity", 1), **_function("autoscaling:*")),
+        {**_group(least=0, Down=_policy("ExactCapacity", 1)), "Transform": "Scaler"},
+    ),
+)
+
+_DEV = {"Tags": [{"Key": "Environment", "Value": "dev", "PropagateAtLaunch": True}]}
+_DEV_LAUNCH = {"TagSpecifications": [{"ResourceType": "instance", "Tags": [{"Key": "stage", "Value": "dev"}]}]}
+_EXPIRY = _function("cloudformation:DeleteStack", on={"Ref": "AWS::StackId"})
+
+_DEVELOPMENT = Case(
+    rule="development-never-ends",
+    breaks=(
+        Breaks(template=_group(more=_DEV, Down=_policy()), resource="Group"),
+        Breaks(template=template(Machine=_instance(**_DEV)), resource="Machine"),
+        Breaks(template=group(launch=_DEV_LAUNCH, properties={"MinSize": "1"}), resource="Group"),
+    ),
+    keeps=(
+        _group(more=_DEV, Night=_at_night(MinSize=0, DesiredCapacity=0)),
+        _group(least=0, more=_DEV, Down=_policy()),
+        _group(more=_DEV, **_EXPIRY),
+    ),
+    unknown=(_group(more=_DEV, **_function("autoscaling:*")),),
+)
+
+CASES = (_RELEASE, _ABOVE_ZERO, _DEVELOPMENT)
