@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, wraps
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -163,7 +163,7 @@ class Deployment:
     ) -> None:
         self.stacks: list[Stack] = []
         self._by_template: dict[int, Stack] = {}
-        self._found: dict[Callable[[Deployment], Any], Any] = {}
+        self._found: dict[tuple[Hashable, ...], Any] = {}
         beside = {each.stack: each.content for each in sources if each.stack is not None}
         for source in sources:
             self._add(source, Surroundings(source.region or region, None, parameters or {}, beside))
@@ -179,11 +179,17 @@ class Deployment:
                 stack.template.take_nested(logical_id, child.template)
         return stack
 
-    def once(self, find: Callable[[Deployment], T]) -> T:
-        """What a function finds in the deployment, which is looked for once: templates do not change."""
-        if find not in self._found:
-            self._found[find] = find(self)
-        found: T = self._found[find]
+    def once(self, find: Callable[..., T], *more: Hashable) -> T:
+        """What a function finds in the deployment, which is looked for once: templates do not change.
+
+        Args:
+            find: is called with the deployment and ``more``.
+            more: what it is to find. Default: it finds one thing only.
+        """
+        asked = (find, *more)
+        if asked not in self._found:
+            self._found[asked] = find(self, *more)
+        found: T = self._found[asked]
         return found
 
     @cached_property
@@ -297,6 +303,16 @@ class Deployment:
                 referred = self._referred(stack, output.get("Value"))
                 told += [(each, "Export" in output) for each in referred if each.stack is stack]
         return frozenset(each for each, _ in told), frozenset(each for each, is_exported in told if is_exported)
+
+
+def once(find: Callable[[Deployment], T]) -> Callable[[Deployment], T]:
+    """Let a function look once for what it finds in a deployment; it is kept as long as the deployment is."""
+
+    @wraps(find)
+    def found(deployment: Deployment) -> T:
+        return deployment.once(find)
+
+    return found
 
 
 def _first(argument: Any) -> str:

@@ -61,9 +61,25 @@ class Rule(Generic[S]):
     judge: Callable[[S], Iterator[Broken]]
 
 
-def resources_of(*types: str) -> Callable[[Deployment], list[Itself]]:
-    """Subjects: every resource of these types."""
-    return lambda deployment: [Itself(each) for each in deployment.resources(*types)]
+def resources_of(
+    *types: str, having: Callable[[Resource], bool] = lambda resource: True
+) -> Callable[[Deployment], Iterator[Itself | NotKnown]]:
+    """Subjects: every resource of these types that has what the rule is about.
+
+    Args:
+        types: of the resources.
+        having: whether a resource has it. Default: each does.
+    """
+
+    def subjects(deployment: Deployment) -> Iterator[Itself | NotKnown]:
+        for resource in deployment.resources(*types):
+            try:
+                if having(resource):
+                    yield Itself(resource)
+            except NotKnown as not_known:
+                yield not_known
+
+    return subjects
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 from constructs_lib.agent.complaints import mapping
@@ -19,7 +19,7 @@ from constructs_lib.agent.dimension_rules import SeriesDimensions, dimensions_of
 from constructs_lib.agent.kinds.nvidia import KIND as NVIDIA
 from constructs_lib.agent.measurement_rules import prefix_of
 from constructs_lib.agent.section_rules import section_entries, section_path
-from constructs_lib.compliance.deployment import Deployment, Resource
+from constructs_lib.compliance.deployment import Deployment, Resource, once
 from constructs_lib.compliance.facts.launches import Launch, launches
 from constructs_lib.compliance.values import NotKnown, Value, markers_in
 from constructs_lib.errors import ArgumentError
@@ -275,7 +275,7 @@ def _starts(deployment: Deployment) -> dict[Launch, Start]:
     return {}
 
 
-@lru_cache(maxsize=8)
+@once
 def starts_by_owner(deployment: Deployment) -> Mapping[Resource, Sequence[Start]]:
     """What instances are told, by the group or instance that they belong to."""
     found: dict[Resource, list[Start]] = {}
@@ -284,7 +284,7 @@ def starts_by_owner(deployment: Deployment) -> Mapping[Resource, Sequence[Start]
     return found
 
 
-@lru_cache(maxsize=8)
+@once
 def _parameters_by_name(deployment: Deployment) -> Mapping[str, Resource]:
     named = ((each.properties.at("Name").raw, each) for each in deployment.resources(PARAMETER))
     return {name: each for name, each in named if isinstance(name, str)}

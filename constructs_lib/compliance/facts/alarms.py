@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 
-from constructs_lib.compliance.deployment import Deployment, Resource
+from constructs_lib.compliance.deployment import Deployment, Resource, once
 from constructs_lib.compliance.values import NotKnown, Value, markers_in
 from constructs_lib.template.settling import Made, Unknown, is_marker
 
@@ -295,7 +295,7 @@ class Alarm:
         return tuple(found)
 
 
-@lru_cache(maxsize=8)
+@once
 def alarms(deployment: Deployment) -> Sequence[Alarm]:
     """Every alarm of a deployment."""
     return tuple(Alarm(each) for each in deployment.resources(ALARM, COMPOSITE_ALARM))
@@ -310,10 +310,9 @@ def alarms_acting_on(resource: Resource, *states: str) -> Sequence[Alarm]:
         resource: a policy, function, topic or rule.
         states: ``ON_ALARM`` and so on: in which they do. Default: all.
     """
-    return _acting(resource.deployment, states).get(resource, ())
+    return resource.deployment.once(_acting, states).get(resource, ())
 
 
-@lru_cache(maxsize=32)
 def _acting(deployment: Deployment, states: tuple[str, ...]) -> Mapping[Resource, Sequence[Alarm]]:
     found: dict[Resource, list[Alarm]] = {}
     for alarm in alarms(deployment):
@@ -373,14 +372,14 @@ def _alarms_named_in(rule: Value) -> Iterator[Resource]:
             yield found
 
 
-@lru_cache(maxsize=8)
+@once
 def _by_name(deployment: Deployment) -> Mapping[str, Resource]:
     """Alarms by the names that they are given."""
     named = ((each.properties.raw.get("AlarmName"), each) for each in deployment.resources(ALARM, COMPOSITE_ALARM))
     return {name: each for name, each in named if isinstance(name, str)}
 
 
-@lru_cache(maxsize=8)
+@once
 def _named_resources(deployment: Deployment) -> Mapping[str, Resource]:
     """What dimensions can name, by the names that the templates give."""
     named = ((each.properties.raw.get(_NAMING[each.type]), each) for each in deployment.resources(*_NAMING))

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
 
-from constructs_lib.compliance.deployment import Deployment, Resource, Stack
+from constructs_lib.compliance.deployment import Deployment, Resource, Stack, once
 from constructs_lib.compliance.facts.alarms import ON_ALARM, alarms
 from constructs_lib.compliance.facts.grants import check_outside, is_allowed_on
 from constructs_lib.compliance.facts.launches import FLEET, GROUP, INSTANCE, SPOT_FLEET
 from constructs_lib.compliance.facts.owners import launches_of
 from constructs_lib.compliance.facts.roles import ROLE, SERVERLESS_FUNCTION
-from constructs_lib.compliance.facts.scaling_policies import POLICY, TARGET_TRACKING, Policy
+from constructs_lib.compliance.facts.scaling_policies import POLICY, TARGET_TRACKING, Policy, groups_by_name
 from constructs_lib.compliance.values import NotKnown, Value, any_of, markers_in
 from constructs_lib.template.settling import Made
 
@@ -211,7 +210,7 @@ def _stack_expires(owner: Resource) -> bool:
     return owner.stack in _expiring(owner.deployment)
 
 
-@lru_cache(maxsize=8)
+@once
 def _expiring(deployment: Deployment) -> frozenset[Stack]:
     """The stacks with a role or a policy that may delete stacks: it is there for that."""
     holders = deployment.resources(ROLE, SERVERLESS_FUNCTION, "AWS::IAM::Policy", "AWS::IAM::ManagedPolicy")
@@ -249,7 +248,7 @@ def _is_ended_by(alarm: Resource, instance: Resource) -> bool:
     return instance in alarm.uses(INSTANCE)
 
 
-@lru_cache(maxsize=8)
+@once
 def _ending_alarms(deployment: Deployment) -> Sequence[Resource]:
     """The alarms that stop or terminate the instance that they watch."""
     found = []
@@ -321,7 +320,7 @@ _LOWERING: Mapping[str, Sequence[Callable[[Resource], bool]]] = {
 }
 
 
-@lru_cache(maxsize=8)
+@once
 def _policies(deployment: Deployment) -> Mapping[Resource, Sequence[Policy]]:
     found: dict[Resource, list[Policy]] = {}
     for resource in deployment.resources(POLICY):
@@ -331,7 +330,7 @@ def _policies(deployment: Deployment) -> Mapping[Resource, Sequence[Policy]]:
     return found
 
 
-@lru_cache(maxsize=8)
+@once
 def _scheduled_actions(deployment: Deployment) -> Mapping[Resource, Sequence[Value]]:
     found: dict[Resource, list[Value]] = {}
     for resource in deployment.resources(SCHEDULED_ACTION):
@@ -349,10 +348,4 @@ def _group_of(resource: Resource) -> Resource | None:
         if made is not None and made.type == GROUP:
             return made
     groups = (each for each in resource.uses(GROUP))
-    return next(groups, None) or _groups_by_name(resource.deployment).get(str(named.raw))
-
-
-@lru_cache(maxsize=8)
-def _groups_by_name(deployment: Deployment) -> Mapping[str, Resource]:
-    named = ((each.properties.raw.get("AutoScalingGroupName"), each) for each in deployment.resources(GROUP))
-    return {name: each for name, each in named if isinstance(name, str)}
+    return next(groups, None) or groups_by_name(resource.deployment).get(str(named.raw))

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
-from constructs_lib.compliance.deployment import Deployment, Resource
+from constructs_lib.compliance.deployment import Deployment, Resource, once
 from constructs_lib.compliance.facts.policies import EVERYTHING, Statement, elements, policy_statements
 from constructs_lib.compliance.facts.roles import FUNCTION, MANAGED_POLICY, ROLE, SERVERLESS_FUNCTION, statements_of
 from constructs_lib.compliance.values import NotKnown, Value, any_of, markers_in
@@ -65,7 +64,7 @@ def is_allowed_on(resource: Resource, actions: Sequence[str]) -> bool:
     Raises:
         NotKnown: nothing names the resource, and something might act on it that does not name it.
     """
-    grants, doubts = _allowing(resource.deployment, tuple(actions))
+    grants, doubts = resource.deployment.once(_allowing, tuple(actions))
     if any_of(lambda each: _concerns(each, resource), grants):
         return True
     if doubts:
@@ -163,7 +162,6 @@ def _made(deployment: Deployment, marker: object) -> Resource | None:
     return deployment.resource_made(marker) if isinstance(marker, Made) else None
 
 
-@lru_cache(maxsize=64)
 def _allowing(deployment: Deployment, actions: tuple[str, ...]) -> tuple[Sequence[_Grant], Sequence[NotKnown]]:
     """The statements that allow one of the actions, and reasons why there may be more."""
     grants: list[_Grant] = []
@@ -181,7 +179,7 @@ def _allowing(deployment: Deployment, actions: tuple[str, ...]) -> tuple[Sequenc
     return grants, doubts
 
 
-@lru_cache(maxsize=8)
+@once
 def _statements(deployment: Deployment) -> Sequence[tuple[Resource, Statement | NotKnown]]:
     found: list[tuple[Resource, Statement | NotKnown]] = []
     for holder in deployment.resources(ROLE, SERVERLESS_FUNCTION):

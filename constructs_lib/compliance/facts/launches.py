@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from constructs_lib.catalog import AcceleratedType
-from constructs_lib.compliance.deployment import Deployment, Resource
+from constructs_lib.compliance.deployment import Deployment, Resource, once
 from constructs_lib.compliance.facts.machines import facts_of, names_accelerators
 from constructs_lib.compliance.values import NotKnown, Value, any_of
 
@@ -129,17 +129,9 @@ def _asks_for_accelerators(requirements: Value) -> bool:
     )
 
 
+@once
 def launches(deployment: Deployment) -> Sequence[Launch]:
     """Every launch of the deployment, in the order of its owners' kinds."""
-    return deployment.once(_launches)
-
-
-def accelerated_launches(deployment: Deployment) -> Sequence[Launch | NotKnown]:
-    """The launches that are accelerated, and in place of one of which nobody can tell, why."""
-    return deployment.once(_accelerated_launches)
-
-
-def _launches(deployment: Deployment) -> Sequence[Launch]:
     found = [each for kind in _READERS for owner in deployment.resources(kind) for each in _of(owner)]
     # Whoever uses a launch template that nobody here does, launches what it says.
     used = {each.configured_by for each in found}
@@ -151,15 +143,9 @@ def _launches(deployment: Deployment) -> Sequence[Launch]:
     return tuple(found)
 
 
-def _of(owner: Resource) -> Iterator[Launch]:
-    try:
-        yield from _READERS[owner.type](owner)
-    except NotKnown as not_known:
-        named = (not_known.place,) if isinstance(not_known.place, Value) else ()
-        yield Launch(owner, (), None, named, ())
-
-
-def _accelerated_launches(deployment: Deployment) -> Sequence[Launch | NotKnown]:
+@once
+def accelerated_launches(deployment: Deployment) -> Sequence[Launch | NotKnown]:
+    """The launches that are accelerated, and in place of one of which nobody can tell, why."""
     found: list[Launch | NotKnown] = []
     for each in launches(deployment):
         try:
@@ -168,6 +154,14 @@ def _accelerated_launches(deployment: Deployment) -> Sequence[Launch | NotKnown]
         except NotKnown as not_known:
             found.append(not_known)
     return tuple(found)
+
+
+def _of(owner: Resource) -> Iterator[Launch]:
+    try:
+        yield from _READERS[owner.type](owner)
+    except NotKnown as not_known:
+        named = (not_known.place,) if isinstance(not_known.place, Value) else ()
+        yield Launch(owner, (), None, named, ())
 
 
 def _of_group(owner: Resource) -> Iterator[Launch]:

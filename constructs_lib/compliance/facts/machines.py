@@ -68,8 +68,8 @@ def same_for_each(question: Callable[[Value], bool], value: Value) -> bool:
 
 def _names_accelerators(value: Value) -> bool:
     name = value.text()
-    # Batch takes words such as "optimal", too, which stand for types without accelerators.
-    if name is None or name in ("optimal", "default_x86_64", "default_arm64"):
+    # Batch takes words such as "optimal", too, which stand for types without accelerators; Studio takes "system".
+    if name is None or name in ("optimal", "default_x86_64", "default_arm64", "system"):
         return False
     if "*" in name:
         return any(fnmatchcase(each, name) for each in known_types())

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
 
-from constructs_lib.compliance.deployment import Deployment, Resource
+from constructs_lib.compliance.deployment import Deployment, Resource, once
 from constructs_lib.compliance.facts.launches import Launch, launches
-from constructs_lib.compliance.facts.machines import is_accelerated, same_for_each
 from constructs_lib.compliance.rule import Itself
-from constructs_lib.compliance.values import NotKnown, Value, any_of
+from constructs_lib.compliance.values import NotKnown, any_of
 from constructs_lib.statements import KEY
 
 
@@ -38,7 +36,7 @@ def launches_of(owner: Resource) -> Sequence[Launch]:
     return _by_owner(owner.deployment).get(owner, ())
 
 
-@lru_cache(maxsize=8)
+@once
 def _by_owner(deployment: Deployment) -> Mapping[Resource, Sequence[Launch]]:
     found: dict[Resource, list[Launch]] = {}
     for launch in launches(deployment):
@@ -58,25 +56,6 @@ def _verdicts(
         except NotKnown as not_known:
             verdicts[owner] = not_known
     return verdicts
-
-
-def type_is_accelerated(name: Value) -> bool:
-    """Whether a type of EC2, or one of SageMaker's, has an accelerator. Absent: no.
-
-    Raises:
-        NotKnown: the name is not known, and may be one or the other; or the catalogue does not have it.
-    """
-    return same_for_each(_type_is_accelerated, name)
-
-
-def _type_is_accelerated(name: Value) -> bool:
-    text = name.text()
-    if text is None or text in ("system", "optimal"):
-        return False
-    known = is_accelerated(text)
-    if known is None:
-        raise name.not_known(f"the catalogue does not know the instance type {text}")
-    return known
 
 
 def has_stated(resource: Resource, what: str) -> bool:

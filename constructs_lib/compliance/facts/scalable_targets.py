@@ -6,9 +6,8 @@ Source: ``RegisterScalableTarget``, Application Auto Scaling API Reference, read
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 
-from constructs_lib.compliance.deployment import Deployment, Resource
+from constructs_lib.compliance.deployment import Deployment, Resource, once
 from constructs_lib.compliance.values import NotKnown, any_of, markers_in
 from constructs_lib.template.settling import Made, PartText
 
@@ -34,7 +33,7 @@ def scales_to_zero(scaled: Resource, name: str | None) -> bool:
     return False
 
 
-@lru_cache(maxsize=8)
+@once
 def _targets(deployment: Deployment) -> Mapping[object, Sequence[Resource]]:
     """By what they scale: resources that their ids refer to, parts of ids that are plain text, None: not known."""
     found: dict[object, list[Resource]] = {}

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 
-from constructs_lib.compliance.deployment import Deployment, Resource
+from constructs_lib.compliance.deployment import Deployment, Resource, once
 from constructs_lib.compliance.facts.agents import starts_by_owner
 from constructs_lib.compliance.facts.alarms import Series
 from constructs_lib.compliance.facts.launches import GROUP, accelerated_launches
@@ -51,7 +51,7 @@ class Policy:
         made = value.made()
         if made is not None:
             return made if made.type == GROUP else None
-        return _groups_by_name(self.resource.deployment).get(value.text() or "")
+        return groups_by_name(self.resource.deployment).get(value.text() or "")
 
     @property
     def kind(self) -> str:
@@ -131,7 +131,7 @@ class Policy:
         return 0 if group is None else group.properties.number("MinSize") or 0
 
 
-@lru_cache(maxsize=8)
+@once
 def accelerated_groups(deployment: Deployment) -> dict[Resource, NotKnown | None]:
     """The groups with accelerators; those of which nobody can tell have the reason beside them."""
     found: dict[Resource, NotKnown | None] = {}
@@ -146,7 +146,7 @@ def accelerated_groups(deployment: Deployment) -> dict[Resource, NotKnown | None
     return found
 
 
-@lru_cache(maxsize=8)
+@once
 def policies_of_accelerated(deployment: Deployment) -> Sequence[Policy | NotKnown]:
     """The policies of groups with accelerators, and in place of one of which nobody can tell, why."""
     groups = accelerated_groups(deployment)
@@ -163,7 +163,7 @@ def policies_of_accelerated(deployment: Deployment) -> Sequence[Policy | NotKnow
     return tuple(found)
 
 
-@lru_cache(maxsize=8)
+@once
 def policies_by_group(deployment: Deployment) -> dict[Resource, list[Policy]]:
     """The policies of groups with accelerators, as far as they are known, by the group."""
     found: dict[Resource, list[Policy]] = {}
@@ -185,7 +185,8 @@ def protects_what_works(group: Resource) -> bool:
     return any_of(lambda role: allows(role, _PROTECT), [each for each in roles if each is not None])
 
 
-@lru_cache(maxsize=8)
-def _groups_by_name(deployment: Deployment) -> dict[str, Resource]:
+@once
+def groups_by_name(deployment: Deployment) -> dict[str, Resource]:
+    """The groups that have a name of their own."""
     named = ((each.properties.at("AutoScalingGroupName").raw, each) for each in deployment.resources(GROUP))
     return {name: each for name, each in named if isinstance(name, str)}

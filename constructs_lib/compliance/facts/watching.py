@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
-from constructs_lib.compliance.deployment import Deployment, Resource
+from constructs_lib.compliance.deployment import Deployment, Resource, once
 from constructs_lib.compliance.facts.alarms import Alarm, Series, alarms
 from constructs_lib.compliance.facts.launches import accelerated_launches
 from constructs_lib.compliance.facts.scaling_policies import Policy, accelerated_groups, policies_of_accelerated
@@ -42,7 +41,7 @@ class Watch:
         return [each for each in self.policies if each.lowers()]
 
 
-@lru_cache(maxsize=8)
+@once
 def watches(deployment: Deployment) -> Sequence[Watch | NotKnown]:
     """The alarms of metrics that concern accelerators, and in place of one of which nobody can tell, why."""
     moved: dict[Resource, Policy] = {}

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from itertools import islice
 
 from constructs_lib.agent.kinds.nvidia import KIND as NVIDIA
-from constructs_lib.compliance.deployment import Deployment
+from constructs_lib.compliance.deployment import Deployment, once
 from constructs_lib.compliance.facts.agents import starts_by_owner
 from constructs_lib.compliance.facts.alarms import (
     FUNCTIONS,
@@ -241,7 +240,7 @@ def _gap_is_told(watch: Watch) -> Iterator[Broken]:
         )
 
 
-@lru_cache(maxsize=8)
+@once
 def _telling_silence(deployment: Deployment) -> Sequence[Alarm]:
     """Two of the alarms that tell when figures stop: one may be the very alarm that is asked about."""
     return tuple(islice(filter(_tells_silence, alarms(deployment)), 2))

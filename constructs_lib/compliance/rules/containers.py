@@ -16,7 +16,7 @@ from constructs_lib.compliance.facts.launches import BATCH, GROUP, Launch
 from constructs_lib.compliance.facts.lifecycle_hooks import holds_what_ends
 from constructs_lib.compliance.facts.owners import accelerated_owners, has_stated, launches_of
 from constructs_lib.compliance.facts.scalable_targets import scales_to_zero
-from constructs_lib.compliance.rule import ERROR, WARNING, Itself, Rule
+from constructs_lib.compliance.rule import ERROR, WARNING, Itself, Rule, resources_of
 from constructs_lib.compliance.values import Broken, NotKnown, Value, all_of, any_of
 from constructs_lib.statements import MINIMUM
 from constructs_lib.template.settling import Made
@@ -80,13 +80,8 @@ def _ends_only_the_empty(provider: Resource) -> bool:
     return provider.properties.text(f"{_PROVIDER}.ManagedTerminationProtection") == "ENABLED"
 
 
-def _accelerated_services(deployment: Deployment) -> Iterator[Itself | NotKnown]:
-    for service in deployment.resources(_SERVICE):
-        try:
-            if any_of(_asks_for_accelerators, service.uses(_TASK)) and not _is_daemon(service):
-                yield Itself(service)
-        except NotKnown as not_known:
-            yield not_known
+def _is_accelerated(service: Resource) -> bool:
+    return any_of(_asks_for_accelerators, service.uses(_TASK)) and not _is_daemon(service)
 
 
 def _is_daemon(service: Resource) -> bool:
@@ -361,7 +356,7 @@ RULES = (
         cure_here="For work from a queue use AcceleratedFleet, which goes back to zero after it.",
         cure_plain="Register the service as a scalable target with MinCapacity: 0 and a policy on its demand.",
         link=f"{_ECS}/service-auto-scaling.html",
-        subjects=_accelerated_services,
+        subjects=resources_of(_SERVICE, having=_is_accelerated),
         judge=_service_rests,
     ),
     Rule(

@@ -16,9 +16,10 @@ from dataclasses import dataclass
 from constructs_lib.compliance.deployment import Deployment, Resource
 from constructs_lib.compliance.facts.alarms import alarms
 from constructs_lib.compliance.facts.grants import check_outside, is_allowed_on
-from constructs_lib.compliance.facts.owners import has_stated, type_is_accelerated
+from constructs_lib.compliance.facts.machines import names_accelerators
+from constructs_lib.compliance.facts.owners import has_stated
 from constructs_lib.compliance.facts.scalable_targets import scales_to_zero
-from constructs_lib.compliance.rule import WARNING, Itself, Rule
+from constructs_lib.compliance.rule import WARNING, Itself, Rule, resources_of
 from constructs_lib.compliance.values import Broken, NotKnown, Value, all_of, any_of
 from constructs_lib.statements import MINIMUM
 from constructs_lib.template.settling import PartText
@@ -84,7 +85,7 @@ def _variants(deployment: Deployment) -> Iterator[_Variant | NotKnown]:
                 continue
             for variant in variants:
                 try:
-                    if any_of(type_is_accelerated, _types(variant)):
+                    if any_of(names_accelerators, _types(variant)):
                         yield _Variant(endpoint, variant)
                 except NotKnown as not_known:
                     yield not_known
@@ -203,15 +204,7 @@ def _watches_backlog(deployment: Deployment) -> bool:
 
 
 def _of_type(kind: str, path: str) -> Callable[[Deployment], Iterator[Itself | NotKnown]]:
-    def subjects(deployment: Deployment) -> Iterator[Itself | NotKnown]:
-        for resource in deployment.resources(kind):
-            try:
-                if type_is_accelerated(resource.properties.at(path)):
-                    yield Itself(resource)
-            except NotKnown as not_known:
-                yield not_known
-
-    return subjects
+    return resources_of(kind, having=lambda resource: names_accelerators(resource.properties.at(path)))
 
 
 def _notebook_stops(subject: Itself) -> Iterator[Broken]:
@@ -265,7 +258,7 @@ def _studio(deployment: Deployment) -> Iterator[_AppSettings | NotKnown]:
         for path in (f"{settings}.{app}" for settings in _SETTINGS[resource.type] for app in _APPS):
             try:
                 value = resource.properties.at(path)
-                if type_is_accelerated(value.at("DefaultResourceSpec.InstanceType")):
+                if names_accelerators(value.at("DefaultResourceSpec.InstanceType")):
                     yield _AppSettings(value)
             except NotKnown as not_known:
                 yield not_known
@@ -345,13 +338,8 @@ def _app_stops(subject: Itself) -> Iterator[Broken]:
 # --- HyperPod --------------------------------------------------------------------------------------------------------
 
 
-def _hyperpod(deployment: Deployment) -> Iterator[Itself | NotKnown]:
-    for cluster in deployment.resources(_CLUSTER):
-        try:
-            if any_of(lambda each: type_is_accelerated(each.at("InstanceType")), _paid_by_the_hour(cluster)):
-                yield Itself(cluster)
-        except NotKnown as not_known:
-            yield not_known
+def _has_accelerators(cluster: Resource) -> bool:
+    return any_of(lambda each: names_accelerators(each.at("InstanceType")), _paid_by_the_hour(cluster))
 
 
 def _paid_by_the_hour(cluster: Resource) -> list[Value]:
@@ -446,7 +434,7 @@ RULES = (
         cure_here="For single jobs use AcceleratedFleet, which goes back to zero after them.",
         cure_plain="Set AutoScaling: {Mode: Enable, AutoScalerType: Karpenter}.",
         link=f"{_GUIDE}/sagemaker-hyperpod-eks-autoscaling.html",
-        subjects=_hyperpod,
+        subjects=resources_of(_CLUSTER, having=_has_accelerators),
         judge=_cluster_shrinks,
     ),
 )

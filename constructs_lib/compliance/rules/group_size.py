@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator
 
 from constructs_lib.compliance.deployment import Deployment, Resource
 from constructs_lib.compliance.facts.launches import BATCH, GROUP, LAUNCH_CONFIGURATION, NODE_GROUP
-from constructs_lib.compliance.facts.owners import accelerated_owners, has_stated, type_is_accelerated
-from constructs_lib.compliance.rule import ERROR, WARNING, Itself, Rule
+from constructs_lib.compliance.facts.machines import names_accelerators
+from constructs_lib.compliance.facts.owners import accelerated_owners, has_stated
+from constructs_lib.compliance.rule import ERROR, WARNING, Itself, Rule, resources_of
 from constructs_lib.compliance.values import Broken, NotKnown, any_of
 from constructs_lib.statements import MINIMUM
 
@@ -34,13 +35,7 @@ _SOURCES = ("LaunchTemplate", "MixedInstancesPolicy", "LaunchConfigurationName",
 
 def _with_minimum(deployment: Deployment) -> Iterator[Itself | NotKnown]:
     yield from accelerated_owners(GROUP, BATCH, NODE_GROUP, having=_has_minimum)(deployment)
-    for kind, judge in _SERVICES.items():
-        for resource in deployment.resources(kind):
-            try:
-                if _has_minimum(resource) and judge(resource):
-                    yield Itself(resource)
-            except NotKnown as not_known:
-                yield not_known
+    yield from resources_of(*_SERVICES, having=_keeps_accelerated)(deployment)
 
 
 def _has_minimum(owner: Resource) -> bool:
@@ -51,9 +46,13 @@ def _has_minimum(owner: Resource) -> bool:
         return True
 
 
+def _keeps_accelerated(service: Resource) -> bool:
+    return _has_minimum(service) and _SERVICES[service.type](service)
+
+
 def _computes_accelerated(resource: Resource) -> bool:
     configured = resource.properties.each("InstanceConfigs")
-    return any_of(lambda each: type_is_accelerated(each.at("InstanceType")), configured)
+    return any_of(lambda each: names_accelerators(each.at("InstanceType")), configured)
 
 
 def _renders_accelerated(resource: Resource) -> bool:
@@ -62,7 +61,7 @@ def _renders_accelerated(resource: Resource) -> bool:
 
 
 def _plays_accelerated(resource: Resource) -> bool:
-    return type_is_accelerated(resource.properties.at("EC2InstanceType"))
+    return names_accelerators(resource.properties.at("EC2InstanceType"))
 
 
 _SERVICES: dict[str, Callable[[Resource], bool]] = {

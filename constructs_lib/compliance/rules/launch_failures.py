@@ -7,9 +7,8 @@ types without capacity, where a group tries again for ever.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 
-from constructs_lib.compliance.deployment import Deployment, Resource
+from constructs_lib.compliance.deployment import Deployment, Resource, once
 from constructs_lib.compliance.facts.alarms import FUNCTIONS, alarms
 from constructs_lib.compliance.facts.roles import allows, role_of_function
 from constructs_lib.compliance.facts.scaling_policies import policies_by_group
@@ -60,7 +59,7 @@ def _notifies(group: Resource) -> bool:
     return any_of(lambda name: name.text() == _FAILED, types)
 
 
-@lru_cache(maxsize=8)
+@once
 def _watched(deployment: Deployment) -> frozenset[Resource]:
     """The groups with an alarm on how many instances they have."""
     return frozenset(
@@ -72,7 +71,7 @@ def _watched(deployment: Deployment) -> frozenset[Resource]:
     )
 
 
-@lru_cache(maxsize=8)
+@once
 def _has_event_rule(deployment: Deployment) -> bool:
     """Whether a rule passes on that launches fail.
 
@@ -100,7 +99,7 @@ def _may_be_told(group: Resource) -> str | None:
     return None if reader is None else f"{reader.id} may read its activities"
 
 
-@lru_cache(maxsize=8)
+@once
 def _reader(deployment: Deployment) -> Resource | None:
     """A function that may read why launches fail."""
     return next((each for each in deployment.resources(*FUNCTIONS) if _may_read(each)), None)

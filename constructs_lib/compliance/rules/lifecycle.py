@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
-from constructs_lib.compliance.deployment import Deployment, Resource
+from constructs_lib.compliance.deployment import Deployment, Resource, once
 from constructs_lib.compliance.facts.alarms import ON_ALARM, Alarm, Series, alarms_acting_on
 from constructs_lib.compliance.facts.capacity_actions import (
     capacity_providers_of,
@@ -19,6 +18,7 @@ from constructs_lib.compliance.facts.capacity_actions import (
 )
 from constructs_lib.compliance.facts.grants import CUSTOM, check_outside, is_allowed_at_all
 from constructs_lib.compliance.facts.launches import GROUP
+from constructs_lib.compliance.facts.lifecycle_hooks import HOOK, TERMINATING
 from constructs_lib.compliance.facts.owners import accelerated_owners, has_stated
 from constructs_lib.compliance.facts.scaling_policies import TARGET_TRACKING, Policy, protects_what_works
 from constructs_lib.compliance.rule import ERROR, WARNING, Itself, Rule
@@ -26,9 +26,7 @@ from constructs_lib.compliance.values import Broken, NotKnown, Value, all_of, an
 from constructs_lib.statements import RUNNING
 from constructs_lib.template.settling import ZoneAt, mapping
 
-_HOOK = "AWS::AutoScaling::LifecycleHook"
 _WARM_POOL = "AWS::AutoScaling::WarmPool"
-_TERMINATING = "autoscaling:EC2_INSTANCE_TERMINATING"
 _PROTECTED = "NewInstancesProtectedFromScaleIn"
 _BEHIND = ("TargetGroupARNs", "LoadBalancerNames", "TrafficSources")
 _PROTECTS = "autoscaling:SetInstanceProtection"
@@ -66,7 +64,7 @@ class _Hook:
 
     def ends(self) -> bool:
         """Whether it holds instances that are about to end."""
-        return self.value.text("LifecycleTransition") == _TERMINATING
+        return self.value.text("LifecycleTransition") == TERMINATING
 
 
 def _hooks_of(group: Resource) -> list[_Hook]:
@@ -78,10 +76,10 @@ def _separate(group: Resource) -> Sequence[Value]:
     return _hooks_beside(group.deployment).get(group, ())
 
 
-@lru_cache(maxsize=8)
+@once
 def _hooks_beside(deployment: Deployment) -> Mapping[Resource, Sequence[Value]]:
     found: dict[Resource, list[Value]] = {}
-    for hook in deployment.resources(_HOOK):
+    for hook in deployment.resources(HOOK):
         for group in hook.uses(GROUP):
             found.setdefault(group, []).append(hook.properties)
     return found
@@ -149,7 +147,7 @@ def _spares_the_busy(subject: Itself) -> Iterator[Broken]:
     yield group.properties.broken(
         _PROTECTED,
         must="be true where a policy lowers the capacity: the group chooses who ends, and may choose one at work",
-        cure=f"set {_PROTECTED}: true and lift it from idle instances only, or add a hook at {_TERMINATING}",
+        cure=f"set {_PROTECTED}: true and lift it from idle instances only, or add a hook at {TERMINATING}",
     )
 
 
@@ -255,7 +253,7 @@ def _is_not_replaced(subject: Itself) -> Iterator[Broken]:
     yield (replacing if rolling.is_absent else rolling).broken(
         must="be left out, or instances have time to drain: each deploy of a new launch template ends those at work",
         got="an update that replaces running instances",
-        cure=f"remove it, so that new instances use the new launch template, or add a hook at {_TERMINATING}",
+        cure=f"remove it, so that new instances use the new launch template, or add a hook at {TERMINATING}",
     )
 
 

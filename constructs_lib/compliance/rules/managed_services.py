@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from constructs_lib.compliance.deployment import Deployment
+from constructs_lib.compliance.deployment import Resource
 from constructs_lib.compliance.facts.grants import check_outside, is_allowed_on
-from constructs_lib.compliance.facts.owners import has_stated, type_is_accelerated
+from constructs_lib.compliance.facts.machines import names_accelerators
+from constructs_lib.compliance.facts.owners import has_stated
 from constructs_lib.compliance.facts.scalable_targets import scales_to_zero
-from constructs_lib.compliance.rule import WARNING, Itself, Rule
-from constructs_lib.compliance.values import Broken, NotKnown, Value, any_of
+from constructs_lib.compliance.rule import WARNING, Itself, Rule, resources_of
+from constructs_lib.compliance.values import Broken, Value, any_of
 from constructs_lib.statements import MINIMUM
 
 _STREAMS = "AWS::AppStream::Fleet"
@@ -28,13 +29,8 @@ _FLEETS = ("MasterInstanceFleet", "CoreInstanceFleet")
 _RELEASE = ("SUS05-BP04/release", "COST09-BP03")
 
 
-def _streams(deployment: Deployment) -> Iterator[Itself | NotKnown]:
-    for fleet in deployment.resources(_STREAMS):
-        try:
-            if (fleet.properties.text("InstanceType") or "").startswith("stream.graphics"):
-                yield Itself(fleet)
-        except NotKnown as not_known:
-            yield not_known
+def _streams_graphics(fleet: Resource) -> bool:
+    return (fleet.properties.text("InstanceType") or "").startswith("stream.graphics")
 
 
 def _streams_on_demand(subject: Itself) -> Iterator[Broken]:
@@ -51,13 +47,8 @@ def _streams_on_demand(subject: Itself) -> Iterator[Broken]:
     )
 
 
-def _desktops(deployment: Deployment) -> Iterator[Itself | NotKnown]:
-    for desktop in deployment.resources(_DESKTOP):
-        try:
-            if (desktop.properties.text("WorkspaceProperties.ComputeTypeName") or "").startswith("GRAPHICS"):
-                yield Itself(desktop)
-        except NotKnown as not_known:
-            yield not_known
+def _shows_graphics(desktop: Resource) -> bool:
+    return (desktop.properties.text("WorkspaceProperties.ComputeTypeName") or "").startswith("GRAPHICS")
 
 
 def _desktop_stops(subject: Itself) -> Iterator[Broken]:
@@ -71,13 +62,8 @@ def _desktop_stops(subject: Itself) -> Iterator[Broken]:
         )
 
 
-def _big_data(deployment: Deployment) -> Iterator[Itself | NotKnown]:
-    for cluster in deployment.resources(_BIG_DATA):
-        try:
-            if any_of(type_is_accelerated, _types(cluster.properties.at("Instances"))):
-                yield Itself(cluster)
-        except NotKnown as not_known:
-            yield not_known
+def _computes_accelerated(cluster: Resource) -> bool:
+    return any_of(names_accelerators, _types(cluster.properties.at("Instances")))
 
 
 def _types(instances: Value) -> Iterator[Value]:
@@ -108,18 +94,9 @@ def _cluster_ends(subject: Itself) -> Iterator[Broken]:
     )
 
 
-def _builds(deployment: Deployment) -> Iterator[Itself | NotKnown]:
-    for fleet in deployment.resources(_BUILDS):
-        try:
-            if _has_gpus(fleet.properties):
-                yield Itself(fleet)
-        except NotKnown as not_known:
-            yield not_known
-
-
-def _has_gpus(fleet: Value) -> bool:
-    return "GPU" in (fleet.text("EnvironmentType") or "") or type_is_accelerated(
-        fleet.at("ComputeConfiguration.InstanceType")
+def _builds_with_gpus(fleet: Resource) -> bool:
+    return "GPU" in (fleet.properties.text("EnvironmentType") or "") or names_accelerators(
+        fleet.properties.at("ComputeConfiguration.InstanceType")
     )
 
 
@@ -148,7 +125,7 @@ RULES = (
         cure_here="Set the type of the fleet; the library has no construct for AppStream.",
         cure_plain="Set FleetType: ON_DEMAND.",
         link="https://docs.aws.amazon.com/appstream2/latest/developerguide/fleet-type.html",
-        subjects=_streams,
+        subjects=resources_of(_STREAMS, having=_streams_graphics),
         judge=_streams_on_demand,
     ),
     Rule(
@@ -160,7 +137,7 @@ RULES = (
         cure_here="Set the running mode; the library has no construct for WorkSpaces.",
         cure_plain="Set RunningMode: AUTO_STOP.",
         link="https://docs.aws.amazon.com/workspaces/latest/adminguide/running-mode.html",
-        subjects=_desktops,
+        subjects=resources_of(_DESKTOP, having=_shows_graphics),
         judge=_desktop_stops,
     ),
     Rule(
@@ -172,7 +149,7 @@ RULES = (
         cure_here="For single jobs use AcceleratedFleet, which goes back to zero after them.",
         cure_plain="Set AutoTerminationPolicy: {IdleTimeout: 3600}.",
         link="https://docs.aws.amazon.com/emr/latest/ManagementGuide/emr-auto-termination-policy.html",
-        subjects=_big_data,
+        subjects=resources_of(_BIG_DATA, having=_computes_accelerated),
         judge=_cluster_ends,
     ),
     Rule(
@@ -184,7 +161,7 @@ RULES = (
         cure_here="Leave the fleet out; the library has no construct for CodeBuild.",
         cure_plain="Use the environment type LINUX_GPU_CONTAINER on demand.",
         link="https://docs.aws.amazon.com/codebuild/latest/userguide/fleets.html",
-        subjects=_builds,
+        subjects=resources_of(_BUILDS, having=_builds_with_gpus),
         judge=_builds_on_demand,
     ),
 )

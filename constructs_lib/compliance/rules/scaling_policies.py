@@ -10,10 +10,9 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import pairwise
 
-from constructs_lib.compliance.deployment import Deployment, Resource
+from constructs_lib.compliance.deployment import Deployment, Resource, once
 from constructs_lib.compliance.facts.alarms import FUNCTIONS, ON_ALARM, ON_OK, Alarm, Series, alarms_acting_on
 from constructs_lib.compliance.facts.capacity_actions import tag_keys
 from constructs_lib.compliance.facts.lifecycle_hooks import HOOK, holds_what_ends
@@ -206,7 +205,7 @@ def _woken_otherwise(group: Resource) -> str | None:
     return None if caller is None else f"{caller.id} may raise its capacity"
 
 
-@lru_cache(maxsize=8)
+@once
 def _caller(deployment: Deployment) -> Resource | None:
     """A resource that may raise the capacity of groups by a call: a function with the right to, a schedule."""
     for each in deployment.resources(*FUNCTIONS):
