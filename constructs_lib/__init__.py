@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from constructs_lib.late_names import late_names
+
 if TYPE_CHECKING:
     from constructs_lib.catalog import (
         AcceleratedType,
@@ -175,15 +177,7 @@ _ROOMS = {
 }
 
 
-def __getattr__(name: str) -> object:
-    for room, names in _ROOMS.items():
-        if name in names:
-            from importlib import import_module
-
-            value = getattr(import_module(f"{__name__}.{room}"), name)
-            globals()[name] = value
-            return value
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = late_names(__name__, globals(), _ROOMS)
 
 
 def __dir__() -> list[str]:

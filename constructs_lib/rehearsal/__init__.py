@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from constructs_lib.late_names import late_names
+
 if TYPE_CHECKING:
     from constructs_lib.rehearsal.cold_start import ColdStart, Start
     from constructs_lib.rehearsal.cost import Prices
@@ -58,15 +60,7 @@ _MODULES = {
 }
 
 
-def __getattr__(name: str) -> object:
-    for module, names in _MODULES.items():
-        if name in names:
-            from importlib import import_module
-
-            value = getattr(import_module(f"{__name__}.{module}"), name)
-            globals()[name] = value
-            return value
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = late_names(__name__, globals(), _MODULES)
 
 
 def __dir__() -> list[str]:
