@@ -109,3 +109,19 @@ def group(
         },
         **more,
     )
+
+
+def role_for(action: str, on: object) -> dict[str, Any]:
+    """A role that may call this action on these resources."""
+    return {
+        "Type": "IAM::Role",
+        "Properties": {
+            "AssumeRolePolicyDocument": {},
+            "Policies": [
+                {
+                    "PolicyName": "Own",
+                    "PolicyDocument": {"Statement": [{"Effect": "Allow", "Action": action, "Resource": on}]},
+                }
+            ],
+        },
+    }

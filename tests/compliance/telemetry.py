@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tests.compliance.cases import group
+from tests.compliance.cases import group, template
 
 GROUP_NAME = {"Name": "AutoScalingGroupName", "Value": {"Ref": "Group"}}
 GPU = {"Namespace": "CWAgent", "MetricName": "nvidia_smi_utilization_gpu", "Dimensions": [GROUP_NAME]}
@@ -143,3 +143,13 @@ def raised(**properties: Any) -> dict[str, Any]:
 def without_default(template: Mapping[str, Any], *names: str) -> dict[str, Any]:
     """The template with parameters of which nobody knows the values."""
     return {"Parameters": {name: {"Type": "String"} for name in names}, **template}
+
+
+def watched_by(idle: dict[str, Any], *, properties: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
+    """The group with a policy that lowers it, one that raises it, and this alarm ``Idle``."""
+    return group(properties=properties, **template(In=steps(), Out=raised(), Idle=idle, **more)["Resources"])
+
+
+def asks_for(name: str) -> dict[str, Any]:
+    """The group, whose alarm has a parameter without default as this property."""
+    return without_default(watched_by(alarm(None, **{name: {"Ref": "Asked"}})), "Asked")

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.compliance.cases import Breaks, Case, group, template
+from tests.compliance.cases import Breaks, Case, template
 from tests.compliance.telemetry import (
     GPU,
     GROUP_NAME,
@@ -10,56 +10,51 @@ from tests.compliance.telemetry import (
     WAITING,
     agent,
     alarm,
+    asks_for,
     math,
     measured,
-    raised,
     read,
     steps,
+    watched_by,
     without_default,
     worked_out,
 )
-
-
-def _with(idle: dict[str, Any], *, properties: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
-    return group(properties=properties, **template(In=steps(), Out=raised(), Idle=idle, **more)["Resources"])
-
-
-def _asked(name: str) -> dict[str, Any]:
-    return without_default(_with(alarm(None, **{name: {"Ref": "Asked"}})), "Asked")
-
 
 _TERMINATE = ["arn:aws:automate:eu-west-1:ec2:terminate"]
 
 
 def _in_detail(*entries: dict[str, Any], **properties: Any) -> dict[str, Any]:
-    return _with(math(list(entries), **properties))
+    return watched_by(math(list(entries), **properties))
 
 
 CASES = (
     Case(
         rule="alarm-window-impossible",
         breaks=(
-            Breaks(template=_with(alarm(None, Period=90)), resource="Idle", property="Period", got="90"),
+            Breaks(template=watched_by(alarm(None, Period=90)), resource="Idle", property="Period", got="90"),
             Breaks(
-                template=_with(alarm(None, Period=300, EvaluationPeriods=289)),
+                template=watched_by(alarm(None, Period=300, EvaluationPeriods=289)),
                 resource="Idle",
                 property="EvaluationPeriods",
                 got="289",
             ),
             Breaks(
-                template=_with(alarm(None, Period=3600, EvaluationPeriods=169)),
+                template=watched_by(alarm(None, Period=3600, EvaluationPeriods=169)),
                 resource="Idle",
                 property="EvaluationPeriods",
             ),
             Breaks(
-                template=_with(alarm(None, DatapointsToAlarm=4)), resource="Idle", property="DatapointsToAlarm", got="4"
+                template=watched_by(alarm(None, DatapointsToAlarm=4)),
+                resource="Idle",
+                property="DatapointsToAlarm",
+                got="4",
             ),
         ),
         keeps=(
-            _with(alarm(None, Period=300, EvaluationPeriods=288, DatapointsToAlarm=288)),
-            _with(alarm(None, Period=3600, EvaluationPeriods=168)),
+            watched_by(alarm(None, Period=300, EvaluationPeriods=288, DatapointsToAlarm=288)),
+            watched_by(alarm(None, Period=3600, EvaluationPeriods=168)),
         ),
-        unknown=(_asked("EvaluationPeriods"),),
+        unknown=(asks_for("EvaluationPeriods"),),
     ),
     Case(
         rule="alarm-metrics-impossible",
@@ -100,7 +95,7 @@ CASES = (
             ),
         ),
         keeps=(
-            _with(alarm()),
+            watched_by(alarm()),
             _in_detail(worked_out("MAX([gpu, other])"), read("gpu", GPU), read("other", GPU)),
             _in_detail({"Id": "gpu", "MetricStat": read("gpu", GPU)["MetricStat"]}),
             # With a band of normal figures both are returned.
@@ -112,7 +107,7 @@ CASES = (
             ),
         ),
         unknown=(
-            without_default(_with(math([], Metrics={"Ref": "Asked"})), "Asked"),
+            without_default(watched_by(math([], Metrics={"Ref": "Asked"})), "Asked"),
             without_default(
                 _in_detail({**worked_out("gpu"), "ReturnData": {"Ref": "Asked"}}, read("gpu", GPU)), "Asked"
             ),
@@ -128,7 +123,7 @@ CASES = (
                 got="300",
             ),
         ),
-        keeps=(_with(alarm()), _in_detail(worked_out("a + b"), read("a", GPU), read("b", WAITING))),
+        keeps=(watched_by(alarm()), _in_detail(worked_out("a + b"), read("a", GPU), read("b", WAITING))),
         unknown=(
             without_default(
                 _in_detail(
@@ -169,26 +164,26 @@ CASES = (
         breaks=(
             # A helper's own period of five minutes made one of an hour: field case 30.
             Breaks(
-                template=_with(alarm(None, AlarmDescription="No GPU in use for 1 hour", EvaluationPeriods=1)),
+                template=watched_by(alarm(None, AlarmDescription="No GPU in use for 1 hour", EvaluationPeriods=1)),
                 resource="Idle",
                 property="EvaluationPeriods",
                 got="1",
             ),
             # One idle minute of them is enough.
             Breaks(
-                template=_with(alarm(None, AlarmDescription="No GPU in use for 15 minutes", DatapointsToAlarm=1)),
+                template=watched_by(alarm(None, AlarmDescription="No GPU in use for 15 minutes", DatapointsToAlarm=1)),
                 resource="Idle",
                 property="DatapointsToAlarm",
                 got="1",
             ),
         ),
         keeps=(
-            _with(alarm(None, AlarmDescription="No GPU in use for 15 minutes")),
+            watched_by(alarm(None, AlarmDescription="No GPU in use for 15 minutes")),
             # A few that are missing or late are let pass.
-            _with(alarm(None, AlarmDescription="No GPU in use for 15 minutes", DatapointsToAlarm=13)),
-            _with(alarm(None, AlarmDescription="Idle")),
+            watched_by(alarm(None, AlarmDescription="No GPU in use for 15 minutes", DatapointsToAlarm=13)),
+            watched_by(alarm(None, AlarmDescription="Idle")),
             # The metric counts the time itself.
-            _with(
+            watched_by(
                 alarm(
                     {**GPU, "MetricName": "gpu_idle_seconds"},
                     AlarmDescription="Idle for 2 hours",
@@ -196,13 +191,13 @@ CASES = (
                 )
             ),
         ),
-        unknown=(_asked("AlarmDescription"),),
+        unknown=(asks_for("AlarmDescription"),),
     ),
     Case(
         rule="alarm-action-impossible",
         breaks=(
             Breaks(
-                template=_with(
+                template=watched_by(
                     alarm(),
                     Both={
                         "Type": "CloudWatch::CompositeAlarm",
@@ -225,7 +220,7 @@ CASES = (
         ),
         keeps=(
             _in_detail(worked_out("a + b"), read("a", WAITING), read("b", IN_FLIGHT)),
-            _with(alarm({**GPU, "Dimensions": [GROUP_NAME]}, AlarmActions=_TERMINATE)),
+            watched_by(alarm({**GPU, "Dimensions": [GROUP_NAME]}, AlarmActions=_TERMINATE)),
         ),
         unknown=(
             without_default(

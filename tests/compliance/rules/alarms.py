@@ -7,21 +7,14 @@ from tests.compliance.telemetry import (
     GPU,
     WAITING,
     alarm,
+    asks_for,
     math,
-    raised,
     read,
     steps,
+    watched_by,
     without_default,
     worked_out,
 )
-
-
-def _with(idle: dict[str, Any], *, properties: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
-    return group(properties=properties, **template(In=steps(), Out=raised(), Idle=idle, **more)["Resources"])
-
-
-def _asked(name: str) -> dict[str, Any]:
-    return without_default(_with(alarm(None, **{name: {"Ref": "Asked"}})), "Asked")
 
 
 def _averaged(policy: dict[str, Any], **properties: Any) -> dict[str, Any]:
@@ -90,7 +83,7 @@ _GAP = math(
 
 
 def _in_detail(*entries: dict[str, Any], **properties: Any) -> dict[str, Any]:
-    return _with(math(list(entries), **properties))
+    return watched_by(math(list(entries), **properties))
 
 
 def _stopping(silence: str) -> dict[str, Any]:
@@ -106,22 +99,24 @@ CASES = (
     Case(
         rule="missing-data-unsaid",
         breaks=(
-            Breaks(template=_with(alarm(None, TreatMissingData=None)), resource="Idle", property="TreatMissingData"),
+            Breaks(
+                template=watched_by(alarm(None, TreatMissingData=None)), resource="Idle", property="TreatMissingData"
+            ),
             # It moves nothing, and watches GPUs.
             Breaks(
-                template=_with(alarm(None, TreatMissingData=None, AlarmActions=None)),
+                template=watched_by(alarm(None, TreatMissingData=None, AlarmActions=None)),
                 resource="Idle",
                 property="TreatMissingData",
             ),
         ),
-        keeps=(_with(alarm()), _with(alarm(None, TreatMissingData="missing"))),
-        unknown=(_asked("TreatMissingData"),),
+        keeps=(watched_by(alarm()), watched_by(alarm(None, TreatMissingData="missing"))),
+        unknown=(asks_for("TreatMissingData"),),
     ),
     Case(
         rule="silence-read-as-idle",
         breaks=(
             Breaks(
-                template=_with(alarm(None, TreatMissingData="breaching")),
+                template=watched_by(alarm(None, TreatMissingData="breaching")),
                 resource="Idle",
                 property="TreatMissingData",
                 got="breaching",
@@ -136,30 +131,32 @@ CASES = (
             Breaks(template=_stopping("breaching"), resource="Idle", property="TreatMissingData", got="breaching"),
         ),
         keeps=(
-            _with(alarm()),
-            _with(alarm(None, TreatMissingData="ignore")),
+            watched_by(alarm()),
+            watched_by(alarm(None, TreatMissingData="ignore")),
             _stopping("notBreaching"),
             _in_detail(worked_out("FILL(gpu, 100)"), read("gpu", GPU)),
             # It acts when the alarm is over, and silence is none of that.
-            _with(alarm(None, TreatMissingData="breaching", AlarmActions=[], OKActions=[{"Ref": "In"}])),
+            watched_by(alarm(None, TreatMissingData="breaching", AlarmActions=[], OKActions=[{"Ref": "In"}])),
             # Figures of a program that are not those of the group's instances.
-            _with(alarm(_ELSEWHERE, TreatMissingData="breaching")),
+            watched_by(alarm(_ELSEWHERE, TreatMissingData="breaching")),
             _in_detail(worked_out("FILL(waiting, 0)"), read("waiting", WAITING)),
             # A queue that nobody has used for six hours is silent, and empty.
-            _with(alarm(WAITING, TreatMissingData="breaching")),
+            watched_by(alarm(WAITING, TreatMissingData="breaching")),
         ),
-        unknown=(_asked("TreatMissingData"),),
+        unknown=(asks_for("TreatMissingData"),),
     ),
     Case(
         rule="one-figure-lowers-capacity",
         breaks=(
             # "- - X - -" is ALARM with "missing": the published table.
             Breaks(
-                template=_with(alarm(None, TreatMissingData="missing")), resource="Idle", property="TreatMissingData"
+                template=watched_by(alarm(None, TreatMissingData="missing")),
+                resource="Idle",
+                property="TreatMissingData",
             ),
         ),
-        keeps=(_with(alarm()), _with(alarm(None, TreatMissingData="ignore"))),
-        unknown=(_asked("TreatMissingData"),),
+        keeps=(watched_by(alarm()), watched_by(alarm(None, TreatMissingData="ignore"))),
+        unknown=(asks_for("TreatMissingData"),),
     ),
     Case(
         rule="idle-by-average",
@@ -168,19 +165,19 @@ CASES = (
             Breaks(template=_averaged(_TO_ZERO, TargetGroupARNs=["arn"]), resource="Idle", property="Statistic"),
         ),
         keeps=(
-            _with(alarm()),
+            watched_by(alarm()),
             _averaged(steps(), MaxSize="1"),
             _averaged(steps(), NewInstancesProtectedFromScaleIn=True),
             # Behind a load balancer an instance with little load is drained.
             _averaged(steps(), TargetGroupARNs=["arn"]),
             # One instance less as the load goes down, with work on every instance.
-            _with(alarm(None, Statistic="Average", Threshold=40)),
+            watched_by(alarm(None, Statistic="Average", Threshold=40)),
             # Each instance by its own figures.
-            _with(alarm({**GPU, "Dimensions": [*GPU["Dimensions"], _ONE]}, Statistic="Average")),
+            watched_by(alarm({**GPU, "Dimensions": [*GPU["Dimensions"], _ONE]}, Statistic="Average")),
             # Load, and not idleness, of something else.
-            _with(alarm(WAITING, Statistic="Average")),
+            watched_by(alarm(WAITING, Statistic="Average")),
             # A sum below the threshold has no figure above it.
-            _with(alarm(None, Statistic="Sum")),
+            watched_by(alarm(None, Statistic="Sum")),
             group(
                 launch={"IamInstanceProfile": {"Name": {"Ref": "Profile"}}},
                 **template(In=steps(), Idle=alarm(None, Statistic="Average"))["Resources"],
@@ -188,7 +185,7 @@ CASES = (
             ),
         ),
         unknown=(
-            _asked("Statistic"),
+            asks_for("Statistic"),
             group(
                 launch={"IamInstanceProfile": {"Name": "made-elsewhere"}},
                 **template(In=steps(), Idle=alarm(None, Statistic="Average"))["Resources"],
@@ -233,13 +230,13 @@ CASES = (
         rule="two-actors-lower-capacity",
         breaks=(
             Breaks(
-                template=_with(alarm(None, AlarmActions=_BOTH), **_function("autoscaling:SetDesiredCapacity")),
+                template=watched_by(alarm(None, AlarmActions=_BOTH), **_function("autoscaling:SetDesiredCapacity")),
                 resource="Idle",
                 property="AlarmActions",
                 got="Release",
             ),
             Breaks(
-                template=_with(
+                template=watched_by(
                     alarm(None, AlarmActions=_BY_TOPIC),
                     **_function("autoscaling:TerminateInstanceInAutoScalingGroup"),
                 ),
@@ -249,11 +246,11 @@ CASES = (
             ),
         ),
         keeps=(
-            _with(alarm()),
-            _with(alarm(None, AlarmActions=_BOTH), **_function("sns:Publish")),
+            watched_by(alarm()),
+            watched_by(alarm(None, AlarmActions=_BOTH), **_function("sns:Publish")),
         ),
         unknown=(
-            _with(
+            watched_by(
                 alarm(None, AlarmActions=_BOTH),
                 Release={"Type": "AWS::Lambda::Function", "Properties": {"Role": "arn:aws:iam::1:role/elsewhere"}},
             ),
@@ -261,13 +258,15 @@ CASES = (
     ),
     Case(
         rule="telemetry-gap-untold",
-        breaks=(Breaks(template=_with(alarm()), resource="Idle", property="TreatMissingData", got="no such alarm"),),
-        keeps=(
-            _with(alarm(), Gap=_GAP),
-            _with(alarm(), Gap=alarm(None, TreatMissingData="breaching", AlarmActions=None)),
-            _with(alarm(None, InsufficientDataActions=["arn:aws:sns:eu-west-1:123456789012:people"])),
-            _with(alarm(WAITING)),
+        breaks=(
+            Breaks(template=watched_by(alarm()), resource="Idle", property="TreatMissingData", got="no such alarm"),
         ),
-        unknown=({"Transform": "House"} | _with(alarm()),),
+        keeps=(
+            watched_by(alarm(), Gap=_GAP),
+            watched_by(alarm(), Gap=alarm(None, TreatMissingData="breaching", AlarmActions=None)),
+            watched_by(alarm(None, InsufficientDataActions=["arn:aws:sns:eu-west-1:123456789012:people"])),
+            watched_by(alarm(WAITING)),
+        ),
+        unknown=({"Transform": "House"} | watched_by(alarm()),),
     ),
 )

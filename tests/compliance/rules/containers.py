@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.compliance.cases import Breaks, Case, group, template
+from tests.compliance.cases import Breaks, Case, group, role_for, template
 
 _PARAMETER = {"Parameters": {"Choice": {"Type": "String"}}}
 _CHOICE = {"Ref": "Choice"}
@@ -63,21 +63,6 @@ def _service_with_device(path: str) -> dict[str, Any]:
         {"Name": "model", "LinuxParameters": {"Devices": devices}}
     ]
     return given
-
-
-def _role(action: str, on: object) -> dict[str, Any]:
-    return {
-        "Type": "IAM::Role",
-        "Properties": {
-            "AssumeRolePolicyDocument": {},
-            "Policies": [
-                {
-                    "PolicyName": "Own",
-                    "PolicyDocument": {"Statement": [{"Effect": "Allow", "Action": action, "Resource": on}]},
-                }
-            ],
-        },
-    }
 
 
 def _target(least: object, id: object = None, *, nights: object = None) -> dict[str, Any]:
@@ -240,7 +225,7 @@ _ECS = (
             ),
             _service(Target=_target(0, {"Fn::Join": ["/", ["service", "x", {"Fn::GetAtt": ["Service", "Name"]}]]})),
             _service(Target=_target(1, nights={"MinCapacity": 0, "MaxCapacity": 0})),
-            _service(Role=_role("ecs:UpdateService", {"Ref": "Service"})),
+            _service(Role=role_for("ecs:UpdateService", {"Ref": "Service"})),
             _service(properties={"DesiredCount": 0}),
             _service(properties={"SchedulingStrategy": "DAEMON"}),
             _service(kind="InferenceAccelerator"),
@@ -250,7 +235,7 @@ _ECS = (
         unknown=(
             _PARAMETER | _service(kind=_CHOICE),
             _PARAMETER | _service(properties={"DesiredCount": _CHOICE}),
-            _service(Role=_role("ecs:UpdateService", "*")),
+            _service(Role=role_for("ecs:UpdateService", "*")),
             {**_service(), "Outputs": {"Name": {"Value": {"Ref": "Service"}, "Export": {"Name": "service"}}}},
             _PARAMETER | _service(Target=_target(0, {"Fn::Sub": "service/cluster/${Choice}"})),
             {**_service(), "Transform": "Scaler"},

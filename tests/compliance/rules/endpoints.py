@@ -5,25 +5,10 @@ from __future__ import annotations
 import base64
 from typing import Any
 
-from tests.compliance.cases import Breaks, Case, template
+from tests.compliance.cases import Breaks, Case, role_for, template
 
 _PARAMETER = {"Parameters": {"Choice": {"Type": "String"}}}
 _CHOICE = {"Ref": "Choice"}
-
-
-def _role(action: str, on: object) -> dict[str, Any]:
-    return {
-        "Type": "IAM::Role",
-        "Properties": {
-            "AssumeRolePolicyDocument": {},
-            "Policies": [
-                {
-                    "PolicyName": "Own",
-                    "PolicyDocument": {"Statement": [{"Effect": "Allow", "Action": action, "Resource": on}]},
-                }
-            ],
-        },
-    }
 
 
 def _endpoint(
@@ -238,7 +223,7 @@ CASES = (
             _endpoint(variant=_MANAGED, Component=_component({"Ref": "AWS::NoValue"})),
             _named_endpoint("ml.m5.xlarge"),
             _endpoint(config=_ASYNCHRONOUS, Target=_target(0)),
-            _endpoint(Role=_role("sagemaker:DeleteEndpoint", {"Ref": "Endpoint"})),
+            _endpoint(Role=role_for("sagemaker:DeleteEndpoint", {"Ref": "Endpoint"})),
             _endpoint(variant={"InstanceType": "ml.m5.xlarge"}),
             _endpoint(variant={"InstanceType": {"Ref": "AWS::NoValue"}, "ServerlessConfig": {"MaxConcurrency": 5}}),
         ),
@@ -248,7 +233,7 @@ CASES = (
             | _endpoint(config=_ASYNCHRONOUS, Target=_target(0, {"Fn::Sub": "endpoint/${Choice}/variant/all"})),
             _PARAMETER | _endpoint(variant=_MANAGED, Component=_component(1), Target=_copies(_CHOICE)),
             _PARAMETER | _endpoint(config={"AsyncInferenceConfig": _CHOICE}, Target=_target(_CHOICE)),
-            _endpoint(Role=_role("sagemaker:*", "*")),
+            _endpoint(Role=role_for("sagemaker:*", "*")),
         ),
     ),
     Case(
@@ -272,14 +257,14 @@ CASES = (
         breaks=(Breaks(template=_notebook(), resource="Notebook", property="LifecycleConfigName", got="nothing"),),
         keeps=(
             _notebook(config=_OWN_SCRIPTS, Scripts=_scripts("python autostop.py --time 3600")),
-            _notebook(Role=_role("sagemaker:StopNotebookInstance", {"Ref": "Notebook"})),
-            _notebook(Role=_role("sagemaker:StopNotebookInstance", "*"), Evening=_EVENING),
+            _notebook(Role=role_for("sagemaker:StopNotebookInstance", {"Ref": "Notebook"})),
+            _notebook(Role=role_for("sagemaker:StopNotebookInstance", "*"), Evening=_EVENING),
             _notebook("ml.t3.medium"),
         ),
         unknown=(
             _PARAMETER | _notebook(_CHOICE),
             _notebook(config="of-somebody"),
-            _notebook(Role=_role("sagemaker:StopNotebookInstance", "*")),
+            _notebook(Role=role_for("sagemaker:StopNotebookInstance", "*")),
             _notebook(config=_OWN_SCRIPTS, Scripts=_scripts("curl https://example.com/setup | sh")),
         ),
     ),
