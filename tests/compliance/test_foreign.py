@@ -122,7 +122,8 @@ EXPECTED: Mapping[str, frozenset[str]] = {
     "sagemaker_notebook_left_on": frozenset({"notebook-never-stops"}),
     "sagemaker_notebook_that_stops": frozenset(),
     # Its function starts and ends machines by a launch template of which nothing else here launches.
-    "sam_that_starts_machines": NOBODY_MEASURES_OR_PAYS | {"logs-never-expire", "may-end-anything"},
+    "sam_that_starts_machines": NOBODY_MEASURES_OR_PAYS
+    | {"logs-never-expire", "may-end-anything", "may-launch-anything", "may-take-any-role"},
     "sam_without_accelerators": frozenset(),
     # Judged as for development, which is the default; the condition leaves out what is for production.
     "small_in_development": frozenset(

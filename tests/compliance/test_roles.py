@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from constructs_lib.compliance.deployment import Deployment, Resource, Source
 from constructs_lib.compliance.facts.launches import launches
 from constructs_lib.compliance.facts.managed_policies import MANAGED_POLICIES
 from constructs_lib.compliance.facts.policies import Statement, policy_statements, settled, stands_for
-from constructs_lib.compliance.facts.reach import Unlimited, unlimited
+from constructs_lib.compliance.facts.reach import Power, Unlimited, unlimited
 from constructs_lib.compliance.facts.roles import allows, role_of, role_of_function, statements_of
 from constructs_lib.compliance.rules import RULES
 from constructs_lib.compliance.values import NotKnown, Value
@@ -188,11 +189,30 @@ def test_the_arn_of_a_resource_is_not_everything() -> None:
 
 
 def test_what_a_role_may_do_everywhere_names_the_actions() -> None:
-    (found,) = unlimited(
-        _resource(template(Role=role(allow("ec2:*")))), ["ec2:StopInstances", "ecs:StopTask", "ec2:DeleteVolume"]
-    )
+    power = Power(actions=("ec2:StopInstances", "ecs:StopTask", "ec2:DeleteVolume"))
+    (found,) = unlimited(_resource(template(Role=role(allow("ec2:*")))), power)
     assert isinstance(found, Unlimited)
     assert found.actions == ("ec2:StopInstances", "ec2:DeleteVolume")
+
+
+def test_arns_of_whatever_there_is_of_a_kind_are_no_limit_to_actions_of_their_service() -> None:
+    power = Power(
+        actions=("ec2:StopInstances", "sqs:PurgeQueue"), everything={"ec2": re.compile(r"arn:aws:ec2:.*:instance/\*")}
+    )
+    everywhere = ["arn:aws:ec2:eu-central-1:111122223333:instance/*", "arn:aws:sqs:eu-central-1:111122223333:ours"]
+    holder = _resource(template(Role=role(allow(["ec2:StopInstances", "sqs:PurgeQueue"], everywhere))))
+    (found,) = unlimited(holder, power)
+    assert isinstance(found, Unlimited)
+    assert found.actions == ("ec2:StopInstances",)
+
+
+def test_a_statement_of_all_actions_is_told_as_such() -> None:
+    content = group(Function=FUNCTION, Role=role(allow("*")))
+    report = check([_deployment(content)], [RULES[each] for each in RULES if each.startswith("may-")])
+    assert [each.rule for each in report.findings] == ["may-end-anything"]
+    assert (
+        "must allow the actions that are needed, on resources of the stack, and not all" in report.findings[0].message
+    )
 
 
 def test_a_message_names_three_actions_and_counts_the_rest() -> None:

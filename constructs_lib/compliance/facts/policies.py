@@ -44,15 +44,28 @@ class Statement:
             return not _one_stands_for(left_out, action)
         return _one_stands_for(self.value.at("Action"), action)
 
-    def is_about_everything(self) -> bool:
+    def is_about_everything(self, pattern: re.Pattern[str] | None = None) -> bool:
         """Whether no resource limits it: it names ``*``, or only what it leaves out.
+
+        Args:
+            pattern: of ARNs that stand for all that there is, too. Default: only ``*`` does.
 
         Raises:
             NotKnown: a resource is not known that might be ``*``.
         """
         if not self.value.at("NotResource").is_absent:
             return True
-        return any_of(_is_everything, elements(self.value.at("Resource")))
+        return any_of(lambda each: _is_everything(each) or _is_like(each, pattern), elements(self.value.at("Resource")))
+
+    def names_no_action(self) -> bool:
+        """Whether it is about all actions that there are, or all but some; one that is not known is one it names.
+
+        Raises:
+            NotKnown: nobody can tell how many it has.
+        """
+        return not self.value.at("NotAction").is_absent or any(
+            each.raw == EVERYTHING for each in elements(self.value.at("Action"))
+        )
 
     def is_conditional(self) -> bool:
         """Whether it holds under conditions only.
@@ -165,3 +178,10 @@ def _is_everything(value: Value) -> bool:
     if isinstance(value.raw, PartText) or (is_marker(value.raw) and not isinstance(value.raw, Unknown)):
         return False
     return value.text() == EVERYTHING
+
+
+def _is_like(value: Value, pattern: re.Pattern[str] | None) -> bool:
+    """Whether a pattern has the text of a value, in which a Region, say, need not be known."""
+    if pattern is None or (is_marker(value.raw) and not isinstance(value.raw, PartText)):
+        return False
+    return pattern.fullmatch(value.searchable() or "") is not None

@@ -2,39 +2,157 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from constructs_lib.compliance.deployment import Resource
-from constructs_lib.compliance.facts.policies import Statement
+from constructs_lib.compliance.facts.policies import Statement, settled
 from constructs_lib.compliance.facts.roles import statements_of
 from constructs_lib.compliance.values import NotKnown, any_of
 
-ENDING_ACTIONS = (
-    "ec2:TerminateInstances",
-    "ec2:StopInstances",
-    "ec2:DeleteVolume",
-    "autoscaling:UpdateAutoScalingGroup",
-    "autoscaling:SetDesiredCapacity",
-    "autoscaling:DeleteAutoScalingGroup",
-    "autoscaling:TerminateInstanceInAutoScalingGroup",
-    "batch:TerminateJob",
-    "batch:UpdateComputeEnvironment",
-    "batch:DeleteComputeEnvironment",
-    "ecs:StopTask",
-    "ecs:UpdateService",
-    "ecs:DeleteService",
-    "eks:UpdateNodegroupConfig",
-    "eks:DeleteNodegroup",
-    "sagemaker:DeleteEndpoint",
-    "sagemaker:StopNotebookInstance",
-    "sagemaker:StopTrainingJob",
+
+def _all(service: str, *kinds: str) -> re.Pattern[str]:
+    """ARNs of whatever there is of some kinds of resources."""
+    return re.compile(rf"arn:[^:]*:{service}:[^:]*:[^:]*:(?:{'|'.join(kinds)})/\*")
+
+
+@dataclass(frozen=True)
+class Power:
+    """Actions that have one reason to be limited, each of which can be: to resources, or by a condition.
+
+    Source: "Service Authorization Reference", https://docs.aws.amazon.com/service-authorization/latest/reference/, read
+    2026-11.
+
+    Attributes:
+        actions: as policies have them.
+        everything: ARNs that stand for all that there is, beside ``*``, by the service of the actions.
+    """
+
+    actions: tuple[str, ...]
+    everything: Mapping[str, re.Pattern[str]] = field(default_factory=dict)
+
+
+ENDING = Power(
+    actions=(
+        "ec2:TerminateInstances",
+        "ec2:StopInstances",
+        "ec2:DeleteVolume",
+        "ec2:DeleteFleets",
+        "ec2:CancelSpotFleetRequests",
+        "autoscaling:UpdateAutoScalingGroup",
+        "autoscaling:SetDesiredCapacity",
+        "autoscaling:DeleteAutoScalingGroup",
+        "autoscaling:TerminateInstanceInAutoScalingGroup",
+        "batch:TerminateJob",
+        "batch:UpdateComputeEnvironment",
+        "batch:DeleteComputeEnvironment",
+        "cloudformation:DeleteStack",
+        "ecs:StopTask",
+        "ecs:UpdateService",
+        "ecs:DeleteService",
+        "eks:UpdateNodegroupConfig",
+        "eks:DeleteNodegroup",
+        "sagemaker:DeleteEndpoint",
+        "sagemaker:DeleteCluster",
+        "sagemaker:StopNotebookInstance",
+        "sagemaker:StopTrainingJob",
+    ),
+    everything={"ec2": _all("ec2", "instance", "volume", "fleet"), "cloudformation": _all("cloudformation", "stack")},
 )
-"""Actions that take capacity or work away, each of which can be limited to resources.
+"""Takes capacity or work away."""
 
-"Service Authorization Reference", https://docs.aws.amazon.com/service-authorization/latest/reference/, read 2026-11.
-"""
+LAUNCHING = Power(
+    actions=(
+        "ec2:RunInstances",
+        "ec2:CreateFleet",
+        "ec2:RequestSpotFleet",
+        "ec2:RequestSpotInstances",
+        "autoscaling:CreateAutoScalingGroup",
+        "autoscaling:CreateLaunchConfiguration",
+        "batch:CreateComputeEnvironment",
+        "batch:SubmitJob",
+        "ecs:CreateService",
+        "ecs:RunTask",
+        "eks:CreateNodegroup",
+        "sagemaker:CreateApp",
+        "sagemaker:CreateCluster",
+        "sagemaker:CreateEndpoint",
+        "sagemaker:CreateHyperParameterTuningJob",
+        "sagemaker:CreateNotebookInstance",
+        "sagemaker:CreateProcessingJob",
+        "sagemaker:CreateTrainingJob",
+        "sagemaker:CreateTransformJob",
+    )
+)
+"""Brings capacity of whatever type about."""
 
+TAKING_ROLES = Power(
+    actions=(
+        "iam:PassRole",
+        "iam:AttachRolePolicy",
+        "iam:AttachUserPolicy",
+        "iam:CreateAccessKey",
+        "iam:CreatePolicyVersion",
+        "iam:CreateRole",
+        "iam:PutRolePolicy",
+        "iam:PutUserPolicy",
+        "iam:UpdateAssumeRolePolicy",
+        "sts:AssumeRole",
+    ),
+    everything={"iam": _all("iam", "role", "user", "policy"), "sts": _all("iam", "role")},
+)
+"""Gets at rights that the role itself does not have."""
+
+COMMANDING = Power(
+    actions=(
+        "ssm:SendCommand",
+        "ssm:StartSession",
+        "ssm:CreateAssociation",
+        "ec2-instance-connect:SendSSHPublicKey",
+        "ecs:ExecuteCommand",
+    ),
+    everything={"ssm": _all("ec2", "instance"), "ec2-instance-connect": _all("ec2", "instance")},
+)
+"""Runs whatever it likes on machines."""
+
+CHANGING_DATA = Power(
+    actions=(
+        "s3:PutObject",
+        "s3:DeleteObject",
+        "s3:DeleteBucket",
+        "s3:PutBucketPolicy",
+        "dynamodb:PutItem",
+        "dynamodb:UpdateItem",
+        "dynamodb:DeleteItem",
+        "dynamodb:BatchWriteItem",
+        "dynamodb:DeleteTable",
+        "sqs:DeleteMessage",
+        "sqs:DeleteQueue",
+        "sqs:PurgeQueue",
+        "ecr:BatchDeleteImage",
+        "ecr:PutImage",
+        "ec2:DeleteSnapshot",
+        "elasticfilesystem:DeleteFileSystem",
+        "fsx:DeleteFileSystem",
+    ),
+    everything={
+        "s3": re.compile(r"arn:[^:]*:s3:::\*(?:/\*)?"),
+        "dynamodb": _all("dynamodb", "table"),
+        "sqs": re.compile(r"arn:[^:]*:sqs:[^:]*:[^:]*:\*"),
+        "ecr": _all("ecr", "repository"),
+    },
+)
+"""Overwrites or deletes what is stored."""
+
+_ON_CAPACITY = (
+    *ENDING.actions,
+    *LAUNCHING.actions,
+    *COMMANDING.actions,
+    "autoscaling:CompleteLifecycleAction",
+    "autoscaling:SetInstanceHealth",
+    "autoscaling:SetInstanceProtection",
+)
 _SAYS_NOTHING_OF_RESOURCES = frozenset({"aws:requestedregion", "aws:securetransport", "ec2:region"})
 
 
@@ -51,12 +169,23 @@ class Unlimited:
     actions: tuple[str, ...]
 
 
-def unlimited(role: Resource, actions: Sequence[str]) -> Iterator[Unlimited | NotKnown]:
-    """Statements that allow some of the actions on everything, and in place of one of which nobody can tell, why.
+def acts_on_capacity(role: Resource) -> bool:
+    """Whether a role, or a function of SAM without one of its own, may do something to capacity, be it its own.
+
+    Raises:
+        NotKnown: nothing in the templates gives it, and something that is not in them may.
+    """
+    return any_of(
+        lambda each: settled(each).allows() and any_of(settled(each).covers, _ON_CAPACITY), statements_of(role)
+    )
+
+
+def unlimited(role: Resource, power: Power) -> Iterator[Unlimited | NotKnown]:
+    """Statements that give some of a power over everything, and in place of one of which nobody can tell, why.
 
     Args:
         role: or a function of SAM without a role of its own.
-        actions: to look for.
+        power: to look for.
     """
     boundary = role.properties.at("PermissionsBoundary")
     if not boundary.is_absent:
@@ -64,7 +193,7 @@ def unlimited(role: Resource, actions: Sequence[str]) -> Iterator[Unlimited | No
         return
     statements = list(statements_of(role))
     try:
-        asked = [each for each in actions if not _is_denied_in_part(each, statements)]
+        asked = [each for each in power.actions if not _is_denied_in_part(each, statements)]
     except NotKnown as not_known:
         yield not_known
         return
@@ -73,7 +202,7 @@ def unlimited(role: Resource, actions: Sequence[str]) -> Iterator[Unlimited | No
             yield statement
             continue
         try:
-            found = _allowed_on_everything(statement, asked)
+            found = _allowed_on_everything(statement, asked, power)
         except NotKnown as not_known:
             yield not_known
             continue
@@ -87,16 +216,20 @@ def _is_denied_in_part(action: str, statements: Sequence[Statement | NotKnown]) 
     return any_of(lambda each: not each.allows() and each.covers(action), known)
 
 
-def _allowed_on_everything(statement: Statement, actions: Sequence[str]) -> tuple[str, ...]:
+def _allowed_on_everything(statement: Statement, actions: Sequence[str], power: Power) -> tuple[str, ...]:
     if not statement.allows():
         return ()
     covered, doubt = _covered(statement, actions)
+    if not covered and doubt is None:
+        return ()
     # The resources come last: most statements are about other actions, whatever they are about.
-    if (not covered and doubt is None) or not statement.is_about_everything() or _limits(statement):
+    services = {each.partition(":")[0] for each in covered or actions}
+    everything = {each for each in services if statement.is_about_everything(power.everything.get(each))}
+    if not everything or _limits(statement):
         return ()
     if not covered and doubt is not None:
         raise doubt
-    return covered
+    return tuple(each for each in covered if each.partition(":")[0] in everything)
 
 
 def _covered(statement: Statement, actions: Sequence[str]) -> tuple[tuple[str, ...], NotKnown | None]:

@@ -6,11 +6,11 @@ The fields of the events: "EC2 Auto Scaling event reference", Amazon EC2 Auto Sc
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from constructs_lib.compliance.deployment import Deployment, Resource
 from constructs_lib.compliance.facts.accelerated_stacks import beside_accelerators
-from constructs_lib.compliance.facts.reach import ENDING_ACTIONS, unlimited
+from constructs_lib.compliance.facts.reach import ENDING, unlimited
 from constructs_lib.compliance.facts.roles import FUNCTION, SERVERLESS_FUNCTION, role_of_function
 from constructs_lib.compliance.rule import WARNING, Rule
 from constructs_lib.compliance.values import Broken, NotKnown, Value, any_of
@@ -18,7 +18,10 @@ from constructs_lib.compliance.values import Broken, NotKnown, Value, any_of
 _RULE = "AWS::Events::Rule"
 _SOURCE = "aws.autoscaling"
 _EVENTS_OF_SAM = ("EventBridgeRule", "CloudWatchEvent")
-_ACTIONS = (*ENDING_ACTIONS, "autoscaling:CompleteLifecycleAction", "autoscaling:SetInstanceProtection")
+_POWER = replace(
+    ENDING,
+    actions=(*ENDING.actions, "autoscaling:CompleteLifecycleAction", "autoscaling:SetInstanceProtection"),
+)
 _SAY_NOTHING_OF_THE_GROUP = frozenset(
     {"LifecycleTransition", "Origin", "Destination", "StatusCode", "StatusMessage", "Cause", "Details", "Description"}
 )
@@ -72,7 +75,7 @@ def _acts_on_its_own_groups(led: _Led) -> Iterator[Broken]:
     if not led.pattern.at("resources").is_absent or _names_a_group(led.pattern):
         return
     doubt: NotKnown | None = None
-    for found in unlimited(role_of_function(led.function) or led.function, _ACTIONS):
+    for found in unlimited(role_of_function(led.function) or led.function, _POWER):
         if not isinstance(found, NotKnown):
             yield led.pattern.at("detail.AutoScalingGroupName").broken(
                 must=f"name the stack's groups: {led.function.id} may do {found.actions[0]} on all of the account",

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from constructs_lib.compliance.deployment import Deployment, Resource
 from constructs_lib.compliance.facts.accelerated_stacks import beside_accelerators
 from constructs_lib.compliance.facts.launches import launches
-from constructs_lib.compliance.facts.reach import ENDING_ACTIONS
+from constructs_lib.compliance.facts.reach import ENDING
 from constructs_lib.compliance.facts.roles import FUNCTION, SERVERLESS_FUNCTION, allows, role_of_function
 from constructs_lib.compliance.rule import WARNING, Itself, Rule
 from constructs_lib.compliance.values import Broken, NotKnown, Value, any_of
@@ -44,7 +44,7 @@ def _functions_and_groups(deployment: Deployment) -> Iterator[Itself | NotKnown]
 
 def _may_end(function: Resource) -> bool:
     role = role_of_function(function) or function
-    return any_of(lambda action: allows(role, action), ENDING_ACTIONS)
+    return any_of(lambda action: allows(role, action), ENDING.actions)
 
 
 def _logs_expire(subject: Itself) -> Iterator[Broken]:

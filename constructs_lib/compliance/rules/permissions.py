@@ -1,32 +1,59 @@
-"""What the roles of functions and instances beside accelerators may end."""
+"""What the roles of functions and instances beside accelerators may do to what is not their own."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from constructs_lib.compliance.deployment import Deployment, Resource
 from constructs_lib.compliance.facts.accelerated_stacks import beside_accelerators
 from constructs_lib.compliance.facts.launches import accelerated_launches
-from constructs_lib.compliance.facts.reach import ENDING_ACTIONS, Unlimited, unlimited
+from constructs_lib.compliance.facts.reach import (
+    CHANGING_DATA,
+    COMMANDING,
+    ENDING,
+    LAUNCHING,
+    TAKING_ROLES,
+    Power,
+    Unlimited,
+    acts_on_capacity,
+    unlimited,
+)
 from constructs_lib.compliance.facts.roles import FUNCTION, SERVERLESS_FUNCTION, role_of, role_of_function
 from constructs_lib.compliance.rule import WARNING, Itself, Rule
 from constructs_lib.compliance.values import Broken, NotKnown
 
 _MOST_NAMED = 3
+_NAME_THE_ARNS = "name the ARNs in Resource"
 
 
 def _roles(deployment: Deployment) -> Iterator[Itself | NotKnown]:
     """Each role once, and each function of SAM whose role SAM makes."""
-    for each in dict.fromkeys(_of_functions_and_instances(deployment)):
+    for each in dict.fromkeys((*_of_functions(deployment), *_of_instances(deployment))):
         yield each if isinstance(each, NotKnown) else Itself(each)
 
 
-def _of_functions_and_instances(deployment: Deployment) -> Iterator[Resource | NotKnown]:
+def _roles_on_capacity(deployment: Deployment) -> Iterator[Itself | NotKnown]:
+    """Those of accelerated instances, and of functions that act on capacity."""
+    of_instances = list(_of_instances(deployment))
+    for each in dict.fromkeys((*_of_functions(deployment), *of_instances)):
+        try:
+            if isinstance(each, NotKnown):
+                yield each
+            elif each in of_instances or acts_on_capacity(each):
+                yield Itself(each)
+        except NotKnown as not_known:
+            yield not_known
+
+
+def _of_functions(deployment: Deployment) -> Iterator[Resource | NotKnown]:
     for function in beside_accelerators(deployment, FUNCTION, SERVERLESS_FUNCTION):
         try:
             yield function if isinstance(function, NotKnown) else role_of_function(function) or function
         except NotKnown as not_known:
             yield not_known
+
+
+def _of_instances(deployment: Deployment) -> Iterator[Resource | NotKnown]:
     for launch in accelerated_launches(deployment):
         try:
             role = launch if isinstance(launch, NotKnown) else role_of(launch)
@@ -38,27 +65,49 @@ def _of_functions_and_instances(deployment: Deployment) -> Iterator[Resource | N
 
 
 def _ends_its_own_only(subject: Itself) -> Iterator[Broken]:
+    cure = f"{_NAME_THE_ARNS}, or add a Condition on aws:ResourceTag with a value of the stack's own"
     doubt: NotKnown | None = None
-    for found in unlimited(subject.resource, ENDING_ACTIONS):
+    for found in unlimited(subject.resource, ENDING):
         if isinstance(found, NotKnown):
             doubt = doubt or found
         else:
-            yield _broken(found)
+            yield _broken(found, cure)
     if doubt is not None:
         raise doubt
 
 
-def _broken(found: Unlimited) -> Broken:
+def _within(power: Power, cure: str) -> Callable[[Itself], Iterator[Broken]]:
+    """The judge of a power; statements that give all that there is are told once, by what may be ended with them."""
+
+    def judge(subject: Itself) -> Iterator[Broken]:
+        doubt: NotKnown | None = None
+        told = [each for each in unlimited(subject.resource, ENDING) if isinstance(each, Unlimited)]
+        for found in unlimited(subject.resource, power):
+            if isinstance(found, NotKnown):
+                doubt = doubt or found
+            elif not (found.statement.names_no_action() and any(each.statement == found.statement for each in told)):
+                yield _broken(found, cure)
+        if doubt is not None:
+            raise doubt
+
+    return judge
+
+
+def _broken(found: Unlimited, cure: str) -> Broken:
     statement = found.statement
-    more = len(found.actions) - _MOST_NAMED
-    named = ", ".join(found.actions[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
-    must = f"limit {named} to resources of the stack"
+    must = f"limit {_named(found)} to resources of the stack"
+    if statement.names_no_action():
+        must = f"allow the actions that are needed, on resources of the stack, and not all, among them {_named(found)}"
     if statement.managed is not None:
         cure = "replace the policy by statements with the actions that are needed, on the stack's own resources"
         return statement.managed.broken(must=must, cure=cure)
     left_out = statement.value.at("NotResource")
-    cure = "name the ARNs in Resource, or add a Condition on aws:ResourceTag with a value of the stack's own"
     return (statement.value.at("Resource") if left_out.is_absent else left_out).broken(must=must, cure=cure)
+
+
+def _named(found: Unlimited) -> str:
+    more = len(found.actions) - _MOST_NAMED
+    return ", ".join(found.actions[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 RULES = (
@@ -79,5 +128,72 @@ RULES = (
         link="https://docs.aws.amazon.com/IAM/latest/UserGuide/access_tags.html",
         subjects=_roles,
         judge=_ends_its_own_only,
+    ),
+    Rule(
+        id="may-launch-anything",
+        title="Functions and instances beside accelerators may launch only what is meant",
+        severity=WARNING,
+        practices=("SEC03-BP02", "COST02-BP05"),
+        why=(
+            "A program that is taken over, or has a fault, starts the most expensive machines that the account's "
+            "quotas allow, where nothing measures or ends them."
+        ),
+        cure_here="The handlers of AcceleratedFleet launch by the size of its own group only; nothing is to be set.",
+        cure_plain=(
+            "Add a Condition: ec2:LaunchTemplate or ec2:InstanceType for EC2, autoscaling:InstanceTypes or a tag for "
+            "groups, sagemaker:InstanceTypes for SageMaker. Or name the ARNs of queues, clusters and endpoints."
+        ),
+        link="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ExamplePolicies_EC2.html",
+        subjects=_roles,
+        judge=_within(
+            LAUNCHING, f"{_NAME_THE_ARNS}, or add a Condition on what may be launched, such as ec2:LaunchTemplate"
+        ),
+    ),
+    Rule(
+        id="may-take-any-role",
+        title="Functions and instances that have to do with accelerators take only roles that are named",
+        severity=WARNING,
+        practices=("SEC03-BP02",),
+        why=(
+            "Whoever may pass, assume or write any role has the rights of all of them: that is the account, for one "
+            "program on one machine."
+        ),
+        cure_here="Roles of AcceleratedFleet pass no role; nothing is to be set.",
+        cure_plain="Name the ARN of the role in Resource, and with iam:PassRole the service in iam:PassedToService.",
+        link="https://docs.aws.amazon.com/IAM/latest/UserGuide/id_roles_use_passrole.html",
+        subjects=_roles_on_capacity,
+        judge=_within(
+            TAKING_ROLES,
+            "name the ARN of the role in Resource, and with iam:PassRole add iam:PassedToService as Condition",
+        ),
+    ),
+    Rule(
+        id="may-command-any-instance",
+        title="Functions and instances that have to do with accelerators command only instances of their own",
+        severity=WARNING,
+        practices=("SEC03-BP02",),
+        why="Who may send a command to any instance is root on each machine of the account.",
+        cure_here="Handlers of AcceleratedFleet send no commands; nothing is to be set.",
+        cure_plain="Add a Condition on ssm:resourceTag/KEY with a value that only the stack's instances have.",
+        link="https://docs.aws.amazon.com/systems-manager/latest/userguide/run-command-setting-up.html",
+        subjects=_roles_on_capacity,
+        judge=_within(
+            COMMANDING, f"{_NAME_THE_ARNS}, or add a Condition on ssm:resourceTag with a value of the stack's own"
+        ),
+    ),
+    Rule(
+        id="may-change-any-data",
+        title="Functions and instances that have to do with accelerators write only to what is theirs",
+        severity=WARNING,
+        practices=("SEC03-BP02",),
+        why=(
+            "A job with the wrong name in it, or an instance that is taken over, overwrites or deletes data of all "
+            "teams of the account."
+        ),
+        cure_here="Give the fleet rights on one bucket, table or queue: bucket.grant_read_write(fleet).",
+        cure_plain="Name the ARNs of the buckets, tables, queues and repositories in Resource.",
+        link="https://docs.aws.amazon.com/IAM/latest/UserGuide/best-practices.html",
+        subjects=_roles_on_capacity,
+        judge=_within(CHANGING_DATA, "name the ARNs of the buckets, tables, queues or repositories in Resource"),
     ),
 )
