@@ -5,6 +5,7 @@
     Metadata:
       accel-fleet:
         minimum: the model has to answer within a second, day and night
+        types: the licence of the solver is for V100
         workload: inference
 """
 
@@ -20,4 +21,9 @@ MINIMUM = "minimum"
 """Why some capacity is always there."""
 RUNNING = "running"
 """Why instances of a warm pool wait running."""
-ALL = (SUPPRESS, WORKLOAD, MINIMUM, RUNNING)
+TYPES = "types"
+"""Why instance types are of a previous generation."""
+SPOT = "spot"
+"""Why all Spot instances come from one pool."""
+REASONS = (MINIMUM, RUNNING, TYPES, SPOT)
+ALL = (SUPPRESS, WORKLOAD, *REASONS)

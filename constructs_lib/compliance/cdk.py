@@ -107,7 +107,11 @@ class AcceleratorChecks:
         return PolicyValidationPluginReport(
             success=all(each.severity not in self._counting for each in report.findings),
             violations=violations,
-            metadata={"suppressed": str(len(report.suppressed)), "notJudged": str(len(report.not_judged))},
+            metadata={
+                "suppressed": str(len(report.suppressed)),
+                "stated": str(len(report.stated)),
+                "notJudged": str(len(report.not_judged)),
+            },
         )
 
     def _judged(self, folder: str, files: set[Path]) -> Report:

@@ -6,7 +6,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from constructs_lib.compliance.deployment import Deployment, Resource
-from constructs_lib.compliance.findings import Finding, Kept, Location, NotJudged, Report, Suppressed
+from constructs_lib.compliance.facts.reasons import stated_in
+from constructs_lib.compliance.findings import Finding, Kept, Location, NotJudged, Report, Stated, Suppressed
 from constructs_lib.compliance.rule import ERROR, Rule
 from constructs_lib.compliance.suppressions import faults_of, reason_for
 from constructs_lib.compliance.values import Broken, NotKnown, Value, dotted, shown
@@ -51,10 +52,12 @@ def check(
         baseline: fingerprints of findings that are known. Default: none.
     """
     verdicts: list[Verdict] = []
+    stated: list[Stated] = []
     stacks: list[str] = []
     ids = {*all_ids, *(each.id for each in rules)}
     for deployment in deployments:
         stacks += [each.name for each in deployment.stacks]
+        stated += _stated(deployment)
         verdicts += _bad_suppressions(deployment, ids)
         for rule in rules:
             verdicts += _asked(rule, deployment)
@@ -64,6 +67,7 @@ def check(
         findings=tuple(each for each in findings if each.fingerprint not in baseline),
         known=tuple(each for each in findings if each.fingerprint in baseline),
         suppressed=tuple(each for each in distinct if isinstance(each, Suppressed)),
+        stated=tuple(stated),
         not_judged=tuple(each for each in distinct if isinstance(each, NotJudged)),
         kept=tuple(each for each in distinct if isinstance(each, Kept)),
         stacks=tuple(stacks),
@@ -133,6 +137,16 @@ def _location(resource: Resource, path: tuple[str | int, ...]) -> Location:
         line=resource.line(path),
         property=dotted(path),
     )
+
+
+def _stated(deployment: Deployment) -> Iterator[Stated]:
+    for place, reason in stated_in(deployment):
+        yield Stated(
+            what=str(place.path[-1]),
+            resource=place.resource.id,
+            reason=reason,
+            location=_location(place.resource, place.path),
+        )
 
 
 def _bad_suppressions(deployment: Deployment, ids: Collection[str]) -> Iterator[Finding]:

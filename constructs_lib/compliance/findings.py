@@ -68,6 +68,23 @@ class Suppressed:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Stated:
+    """A reason that a template gives where a rule asks for one: it keeps the rule.
+
+    Attributes:
+        what: it is about, a name of :mod:`constructs_lib.statements`.
+        resource: logical id.
+        reason: as the template has it.
+        location: where it stands.
+    """
+
+    what: str
+    resource: str
+    reason: str
+    location: Location
+
+
+@dataclass(frozen=True, kw_only=True)
 class NotJudged:
     """A rule that has no verdict on a resource.
 
@@ -107,6 +124,7 @@ class Report:
         findings: that nobody has answered.
         known: findings that the baseline has.
         suppressed: findings that somebody has answered.
+        stated: reasons that rules asked for.
         not_judged: what rules could not tell.
         kept: what is as it should be.
         stacks: names of what was checked.
@@ -115,6 +133,7 @@ class Report:
     findings: tuple[Finding, ...]
     known: tuple[Finding, ...]
     suppressed: tuple[Suppressed, ...]
+    stated: tuple[Stated, ...]
     not_judged: tuple[NotJudged, ...]
     kept: tuple[Kept, ...]
     stacks: tuple[str, ...]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 import jsii
@@ -41,7 +42,7 @@ from constructs_lib.fleet.security_group import instances_security_group
 from constructs_lib.fleet.settings import FleetSettings
 from constructs_lib.fleet.sizing import Surroundings, size
 from constructs_lib.fleet.storage import FleetStorage
-from constructs_lib.fleet.subnets import fleet_subnets
+from constructs_lib.fleet.subnets import fleet_subnets, zones_of
 from constructs_lib.fleet.warm_pool import WarmPool
 from constructs_lib.fleet.watch import (
     capacity_shortfall_alarm,
@@ -204,7 +205,7 @@ class AcceleratedFleet(MetricMethods, Construct):
         self._workload = user_data
         self._user_data = self._software.user_data(user_data)
         self._launch_template = self._build_launch_template(encryption_key)
-        self._group = self._build_group(vpc, where_to)
+        self._group = self._build_group(vpc, where_to, zones_of(subnets))
         self._metrics = FleetMetrics.of_fleet(self._group.auto_scaling_group_name, settings.types, settings.telemetry)
         self._release = self._build_release()
         self._wake = self._build_wake()
@@ -417,7 +418,9 @@ class AcceleratedFleet(MetricMethods, Construct):
             resource.add_property_override(f"LaunchTemplateData.{name}", value)
         return template
 
-    def _build_group(self, vpc: ec2.IVpc, vpc_subnets: ec2.SubnetSelection | None) -> autoscaling.AutoScalingGroup:
+    def _build_group(
+        self, vpc: ec2.IVpc, vpc_subnets: ec2.SubnetSelection | None, zones: Collection[str]
+    ) -> autoscaling.AutoScalingGroup:
         group = auto_scaling_group(
             self,
             "AutoScalingGroup",
@@ -426,6 +429,7 @@ class AcceleratedFleet(MetricMethods, Construct):
             vpc_subnets=vpc_subnets,
             launch_template=self._launch_template,
             fleet_tag_value=self._tag_value,
+            zones=zones,
         )
         resource = group.node.default_child
         assert isinstance(resource, autoscaling.CfnAutoScalingGroup)

@@ -39,9 +39,10 @@ def advise(scope: Construct, settings: FleetSettings, *, vpc: ec2.IVpc, subnets:
             f"what a {settings.kind.title} computes without moving data over its bus or memory ports cannot be seen: "
             "such work looks idle; let it hold a busy mark (docs/on-the-machine.md), and acknowledge this warning then",
         )
-    previous = [each for each in settings.types if each.status == "previous"]
-    if previous:
-        named = ", ".join(f"{each.name} (use {each.successor or 'a current type'} instead)" for each in previous)
+    if settings.previous_generation:
+        named = ", ".join(
+            f"{each.name} (use {each.successor or 'a current type'} instead)" for each in settings.previous_generation
+        )
         annotations.add_warning_v2(
             PREVIOUS_GENERATION, f"AWS lists as previous generation, and may withdraw as it did others before: {named}"
         )

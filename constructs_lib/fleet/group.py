@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from aws_cdk import Duration, Tags
 from aws_cdk import aws_autoscaling as autoscaling
 from aws_cdk import aws_ec2 as ec2
@@ -10,7 +12,8 @@ from constructs import Construct
 from constructs_lib.acknowledgement import acknowledge
 from constructs_lib.fleet.drain import HOOK_NAME, Drain
 from constructs_lib.fleet.settings import FleetSettings
-from constructs_lib.statements import KEY, MINIMUM
+from constructs_lib.fleet.stated import reasons
+from constructs_lib.statements import KEY
 from constructs_lib.telemetry import names
 
 _SHORTEST_GRACE_SECONDS = 300
@@ -32,6 +35,7 @@ def auto_scaling_group(
     vpc_subnets: ec2.SubnetSelection | None,
     launch_template: ec2.LaunchTemplate,
     fleet_tag_value: str,
+    zones: Collection[str],
 ) -> autoscaling.AutoScalingGroup:
     """A group that grows by request only and from which nothing but the release handler takes a running instance.
 
@@ -87,10 +91,9 @@ def auto_scaling_group(
             "Updates": "none: a deploy replaces no running instance; later ones use the new launch template",
         },
     )
-    if settings.min_capacity:
-        resource.add_metadata(
-            KEY, {MINIMUM: f"min_capacity={settings.min_capacity}: so many stay when the fleet is idle"}
-        )
+    stated = dict(reasons(settings, zones))
+    if stated:
+        resource.add_metadata(KEY, stated)
     return group
 
 

@@ -59,6 +59,11 @@ class FleetSettings:
         return self.selection is not None or self.purchase.needs_mixed_policy(self.types)
 
     @property
+    def previous_generation(self) -> tuple[AcceleratedType, ...]:
+        """Those of its types that AWS lists as previous generation."""
+        return tuple(each for each in self.types if each.status == "previous")
+
+    @property
     def one_zone_reason(self) -> str | None:
         """Why all instances have to be in one zone; None if they need not."""
         if self.network.uses_efa:

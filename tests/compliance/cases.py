@@ -125,3 +125,9 @@ def role_for(action: str, on: object) -> dict[str, Any]:
             ],
         },
     }
+
+
+def stating(resource: str, stated: dict[str, Any], **reasons: str) -> dict[str, Any]:
+    """A template in which a resource gives reasons."""
+    resources = stated["Resources"]
+    return stated | {"Resources": resources | {resource: resources[resource] | {"Metadata": {"accel-fleet": reasons}}}}

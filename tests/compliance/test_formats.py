@@ -58,7 +58,7 @@ def test_the_summary_counts() -> None:
     summary = as_json(outcome())["summary"]
     practices = {each["practice"]: each for each in summary.pop("practices")}
 
-    assert summary == {"errors": 1, "warnings": 2, "known": 1, "suppressed": 1, "not_judged": 1, "kept": 2}
+    assert summary == {"errors": 1, "warnings": 2, "known": 1, "suppressed": 1, "stated": 0, "not_judged": 1, "kept": 2}
     metadata = practices["SEC06-BP02"]
     assert (metadata["kept"], metadata["broken"], metadata["suppressed"], metadata["not_judged"]) == (2, 3, 1, 1)
     assert metadata["score"] == pytest.approx(2 / 5)

@@ -34,7 +34,7 @@ def not_judged(resource: str) -> NotJudged:
 
 def report(**verdicts: tuple[object, ...]) -> Report:
     none: tuple[object, ...] = ()
-    given = dict.fromkeys(("findings", "known", "suppressed", "not_judged", "kept"), none) | verdicts
+    given = dict.fromkeys(("findings", "known", "suppressed", "stated", "not_judged", "kept"), none) | verdicts
     return Report(stacks=("S",), **given)  # type: ignore[arg-type]
 
 

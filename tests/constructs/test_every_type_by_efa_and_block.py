@@ -81,12 +81,10 @@ def rules(found: tuple[str, Mapping[str, Any]], direction: str, other: str) -> l
 
 
 @pytest.mark.parametrize(("names", "block"), [(WITH_EFA, False), (IN_BLOCKS, True)], ids=["EFA", "in a block"])
-def test_no_fleet_breaks_a_rule_but_for_types_that_aws_phases_out(names: list[str], block: bool) -> None:
-    """Which the construct warns of, too: whoever names such a type has the finding to answer."""
+def test_no_fleet_breaks_a_rule(names: list[str], block: bool) -> None:
     for name, (id, resources) in templates(tuple(names), block).items():
         found = [each for each in check_template({"Resources": resources}).findings if each.resource.startswith(id)]
-        expected = ["previous-generation-type"] if TYPES[name].status == "previous" else []
-        assert [each.rule for each in found] == expected, name
+        assert found == [], name
 
 
 def test_there_are_such_types() -> None:

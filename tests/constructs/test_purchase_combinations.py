@@ -125,9 +125,7 @@ def test_a_valid_template_or_our_own_error(
         assert _COMPLAINT.fullmatch(refusal), refusal
         return
     assert findings(made) == []
-    # Of one Spot pool the construct warns, too: whoever asks for it has the finding to answer.
-    in_one_zone = zones is not None and len(zones) == 1
-    assert_compliant(made, ignore=["spot-in-one-pool"] if in_one_zone else None)
+    assert_compliant(made)
     group = only(made, GROUP)["Properties"]
     assert ("LaunchTemplate" in group) != ("MixedInstancesPolicy" in group)
     assert "DesiredCapacity" not in group

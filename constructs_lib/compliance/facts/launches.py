@@ -9,6 +9,7 @@ from functools import cached_property
 from constructs_lib.catalog import AcceleratedType
 from constructs_lib.compliance.deployment import Deployment, Resource, once
 from constructs_lib.compliance.facts.machines import facts_of, names_accelerators
+from constructs_lib.compliance.facts.reasons import has_stated
 from constructs_lib.compliance.values import NotKnown, Value, any_of
 
 GROUP = "AWS::AutoScaling::AutoScalingGroup"
@@ -105,6 +106,14 @@ class Launch:
     def kinds(self) -> frozenset[str]:
         """Kinds of its accelerators by the catalogue: ``nvidia``, ``neuron`` and so on."""
         return frozenset(each.kind for each in self.facts)
+
+    def has_stated(self, what: str) -> bool:
+        """Whether its owner, or its launch template, gives the reason for something.
+
+        Raises:
+            NotKnown: neither is known to, and the metadata of one are not known.
+        """
+        return any_of(lambda each: has_stated(each, what), (self.owner, self.resource))
 
     def is_accelerated(self) -> bool:
         """Whether one of the types that it may launch has an accelerator.

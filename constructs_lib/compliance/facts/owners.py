@@ -8,7 +8,6 @@ from constructs_lib.compliance.deployment import Deployment, Resource, once
 from constructs_lib.compliance.facts.launches import Launch, launches
 from constructs_lib.compliance.rule import Itself
 from constructs_lib.compliance.values import NotKnown, any_of
-from constructs_lib.statements import KEY
 
 
 def accelerated_owners(
@@ -56,12 +55,3 @@ def _verdicts(
         except NotKnown as not_known:
             verdicts[owner] = not_known
     return verdicts
-
-
-def has_stated(resource: Resource, what: str) -> bool:
-    """Whether the metadata of a resource say why something is as it is, by a name of :mod:`constructs_lib.statements`.
-
-    Raises:
-        NotKnown: the metadata are not known.
-    """
-    return bool((resource.attribute("Metadata").at(KEY).text(what) or "").strip())

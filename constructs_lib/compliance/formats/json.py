@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from constructs_lib.compliance.findings import Finding, NotJudged
+from constructs_lib.compliance.findings import Finding, NotJudged, Stated
 from constructs_lib.compliance.outcome import Outcome
 from constructs_lib.compliance.score import Score, scores
 
@@ -23,6 +23,7 @@ def as_json(outcome: Outcome) -> dict[str, Any]:
         "known": [_told(each) for each in report.known],
         "gone": None if outcome.gone is None else [_told(each) for each in outcome.gone],
         "suppressed": [{**_told(each.finding), "reason": each.reason} for each in report.suppressed],
+        "stated": [_told(each) for each in report.stated],
         "not_judged": [_told(each) for each in report.not_judged],
         "unreadable": list(outcome.unreadable),
         "summary": {
@@ -30,6 +31,7 @@ def as_json(outcome: Outcome) -> dict[str, Any]:
             "warnings": severities.count("warning"),
             "known": len(report.known),
             "suppressed": len(report.suppressed),
+            "stated": len(report.stated),
             "not_judged": len(report.not_judged),
             "kept": len(report.kept),
             "practices": [_score(each) for each in scores(report, outcome.rules)],
@@ -37,7 +39,7 @@ def as_json(outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def _told(each: Finding | NotJudged) -> dict[str, Any]:
+def _told(each: Finding | Stated | NotJudged) -> dict[str, Any]:
     return {**vars(each), "location": vars(each.location)}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from constructs_lib.compliance.findings import Finding, NotJudged, Suppressed
+from constructs_lib.compliance.findings import Finding, NotJudged, Stated, Suppressed
 from constructs_lib.compliance.outcome import Outcome
 from constructs_lib.compliance.practices import PRACTICES
 from constructs_lib.compliance.score import Score, scores
@@ -16,7 +16,7 @@ _NAMED = 6
 
 
 def as_text(outcome: Outcome, *, verbose: bool = False) -> str:
-    """Findings by stack, then what was suppressed, could not be judged or is gone, and a line that sums up.
+    """Findings by stack, then what was suppressed, stated, could not be judged or is gone, and a line that sums up.
 
     Args:
         outcome: to be told.
@@ -26,6 +26,7 @@ def as_text(outcome: Outcome, *, verbose: bool = False) -> str:
     parts = [
         *_by_stack(report.findings),
         _suppressed(report.suppressed),
+        _stated(report.stated),
         _not_judged(report.not_judged) if not verbose else _each_not_judged(report.not_judged),
         _gone(outcome.gone or ()),
         _practices(scores(report, outcome.rules)),
@@ -43,6 +44,8 @@ def summary(outcome: Outcome) -> str:
         parts += [f"{len(report.known):,} known", f"{len(outcome.gone):,} gone"]
     if report.suppressed:
         parts.append(f"{len(report.suppressed):,} suppressed")
+    if report.stated:
+        parts.append(f"{several(len(report.stated), 'reason')} stated")
     parts += [f"{len(report.not_judged):,} not judged", f"{len(report.kept):,} kept"]
     read = f"{several(len(report.stacks), 'template')} read, {several(len(outcome.rules), 'rule')} asked"
     if outcome.unreadable:
@@ -79,6 +82,14 @@ def _suppressed(suppressed: Iterable[Suppressed]) -> list[str]:
         told = f"{each.finding.location.stack}, {each.finding.rule}: {each.finding.message}. Reason: {each.reason}"
         lines += paragraph(told, begins="- ", indent="  ")
     return ["Suppressed:", *lines] if lines else []
+
+
+def _stated(stated: Iterable[Stated]) -> list[str]:
+    lines = []
+    for each in stated:
+        told = f"{each.location.stack}, {each.resource}: {each.what}: {each.reason}"
+        lines += paragraph(told, begins="- ", indent="  ")
+    return ["Reasons that the templates state:", *lines] if lines else []
 
 
 def by_reason(not_judged: Iterable[NotJudged]) -> dict[str, list[NotJudged]]:

@@ -14,7 +14,8 @@ from constructs_lib.compliance.facts.capacity_actions import CAPACITY_PROVIDER, 
 from constructs_lib.compliance.facts.grants import check_outside, is_allowed_on
 from constructs_lib.compliance.facts.launches import BATCH, GROUP, Launch
 from constructs_lib.compliance.facts.lifecycle_hooks import holds_what_ends
-from constructs_lib.compliance.facts.owners import accelerated_owners, has_stated, launches_of
+from constructs_lib.compliance.facts.owners import accelerated_owners, launches_of
+from constructs_lib.compliance.facts.reasons import has_stated
 from constructs_lib.compliance.facts.scalable_targets import scales_to_zero
 from constructs_lib.compliance.rule import ERROR, WARNING, Itself, Rule, resources_of
 from constructs_lib.compliance.values import Broken, NotKnown, Value, all_of, any_of

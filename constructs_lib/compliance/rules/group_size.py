@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator
 from constructs_lib.compliance.deployment import Deployment, Resource
 from constructs_lib.compliance.facts.launches import BATCH, GROUP, LAUNCH_CONFIGURATION, NODE_GROUP
 from constructs_lib.compliance.facts.machines import names_accelerators
-from constructs_lib.compliance.facts.owners import accelerated_owners, has_stated
+from constructs_lib.compliance.facts.owners import accelerated_owners
+from constructs_lib.compliance.facts.reasons import has_stated
 from constructs_lib.compliance.rule import ERROR, WARNING, Itself, Rule, resources_of
 from constructs_lib.compliance.values import Broken, NotKnown, any_of
 from constructs_lib.statements import MINIMUM

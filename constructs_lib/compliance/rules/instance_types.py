@@ -31,6 +31,7 @@ from constructs_lib.compliance.facts.workloads import (
 )
 from constructs_lib.compliance.rule import ERROR, WARNING, Rule
 from constructs_lib.compliance.values import Broken, NotKnown, Value
+from constructs_lib.statements import TYPES
 
 _ACCELERATED = "https://docs.aws.amazon.com/ec2/latest/instancetypes/ac.html"
 _PREVIOUS = "https://docs.aws.amazon.com/ec2/latest/instancetypes/pg.html"
@@ -62,8 +63,11 @@ def _retired(launch: Launch) -> Iterator[Broken]:
 
 def _previous(launch: Launch) -> Iterator[Broken]:
     for value, facts in _named_facts(launch):
-        if facts.status == "previous":
-            yield value.broken(must="be a type of a current generation", cure=_instead(facts))
+        if facts.status == "previous" and not launch.has_stated(TYPES):
+            yield value.broken(
+                must="be a type of a current generation, or have its reason stated",
+                cure=f"{_instead(facts)}, or write why: Metadata: {{accel-fleet: {{types: reason}}}}",
+            )
 
 
 def _instead(facts: AcceleratedType) -> str:

@@ -19,7 +19,8 @@ from constructs_lib.compliance.facts.capacity_actions import (
 from constructs_lib.compliance.facts.grants import CUSTOM, check_outside, is_allowed_at_all
 from constructs_lib.compliance.facts.launches import GROUP
 from constructs_lib.compliance.facts.lifecycle_hooks import HOOK, TERMINATING
-from constructs_lib.compliance.facts.owners import accelerated_owners, has_stated
+from constructs_lib.compliance.facts.owners import accelerated_owners
+from constructs_lib.compliance.facts.reasons import has_stated
 from constructs_lib.compliance.facts.scaling_policies import TARGET_TRACKING, Policy, protects_what_works
 from constructs_lib.compliance.rule import ERROR, WARNING, Itself, Rule
 from constructs_lib.compliance.values import Broken, NotKnown, Value, all_of, any_of

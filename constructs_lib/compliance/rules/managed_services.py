@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from constructs_lib.compliance.deployment import Resource
 from constructs_lib.compliance.facts.grants import check_outside, is_allowed_on
 from constructs_lib.compliance.facts.machines import names_accelerators
-from constructs_lib.compliance.facts.owners import has_stated
+from constructs_lib.compliance.facts.reasons import has_stated
 from constructs_lib.compliance.facts.scalable_targets import scales_to_zero
 from constructs_lib.compliance.rule import WARNING, Itself, Rule, resources_of
 from constructs_lib.compliance.values import Broken, Value, any_of

@@ -21,6 +21,7 @@ from constructs_lib.compliance.facts.subnets import in_several_zones, places_of,
 from constructs_lib.compliance.facts.warm_pools import warm_pool_of
 from constructs_lib.compliance.rule import ERROR, WARNING, Rule
 from constructs_lib.compliance.values import Broken, NotKnown, Value, any_of
+from constructs_lib.statements import SPOT
 
 _SCHEDULED = "AWS::AutoScaling::ScheduledAction"
 _SCHEDULE = "AWS::Scheduler::Schedule"
@@ -246,10 +247,12 @@ def _one_pool(launch: Launch) -> Iterator[Broken]:
     places = places_of(owner)
     names = launch.types
     # Batch takes families, which are several types.
-    if len(places) == 1 and len(names) == 1 and "." in names[0] and not _has_to_be_close(launch):
+    is_one_pool = len(places) == 1 and len(names) == 1 and "." in names[0] and not _has_to_be_close(launch)
+    if is_one_pool and not launch.has_stated(SPOT):
         yield launch.named_types[0].broken(
             must="not be the only type in one subnet, which is one Spot pool that AWS can take back at once",
-            cure="add types or subnets in other zones, or OnDemandBaseCapacity",
+            cure="add types or subnets in other zones, or OnDemandBaseCapacity, or write why: "
+            "Metadata: {accel-fleet: {spot: reason}}",
         )
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.compliance.cases import Breaks, Case, group, template
+from tests.compliance.cases import Breaks, Case, group, stating, template
 
 _NO_DEFAULT = {"Parameters": {"Type": {"Type": "String"}}}
 _UNKNOWN_TYPE = _NO_DEFAULT | group(launch={"InstanceType": {"Ref": "Type"}})
@@ -97,8 +97,20 @@ CASES = (
                 property="ComputeResources.InstanceTypes[1]",
                 got="p3",
             ),
+            Breaks(
+                template=stating("Group", group("p3.2xlarge"), types=" ", spot="of another thing"),
+                resource="Launch",
+                property=_TYPE,
+                got="p3.2xlarge",
+            ),
         ),
-        keeps=(group("p5.4xlarge"), group("p2.xlarge"), _environment("g6")),
+        keeps=(
+            group("p5.4xlarge"),
+            group("p2.xlarge"),
+            _environment("g6"),
+            stating("Group", group("p3.2xlarge"), types="the licence of the solver is for V100"),
+            stating("Launch", group("p3.2xlarge"), types="the licence of the solver is for V100"),
+        ),
         unknown=(_UNKNOWN_TYPE,),
     ),
     Case(

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.compliance.cases import Breaks, Case, group, template
+from tests.compliance.cases import Breaks, Case, group, stating, template
 
 _PARAMETER = {"Parameters": {"Value": {"Type": "String"}}}
 _MARKET = {"InstanceMarketOptions": {"MarketType": "capacity-block"}}
@@ -214,6 +214,7 @@ CASES = (
         ),
         keeps=(
             _spot("g6.xlarge"),
+            stating("Group", _spot("g6.xlarge", subnets=("subnet-a",)), spot="the data is in that zone"),
             _spot(subnets=("subnet-a",)),
             _spot("g6.xlarge", subnets=("subnet-a",), OnDemandBaseCapacity=1),
             # Machines that talk by EFA, or stand in a placement group, are in one zone because they have to.

@@ -31,6 +31,7 @@ def as_html(outcome: Outcome) -> str:
         _scores(found),
         _findings(outcome),
         _suppressed(outcome),
+        _stated(outcome),
         _not_judged(outcome),
         _folded("Known since the baseline", outcome.report.known),
         _folded("Gone since the baseline", outcome.gone or ()),
@@ -167,6 +168,14 @@ def _suppressed(outcome: Outcome) -> Markup | str:
         return ""
     heads = ("Reason", "Rule", "Finding", "Place")
     return element("section", element("h2", "Suppressed"), wide(table(heads, rows, plain=True), "Suppressed findings"))
+
+
+def _stated(outcome: Outcome) -> Markup | str:
+    rows = [(each.reason, each.what, _place(each.location, each.resource)) for each in outcome.report.stated]
+    if not rows:
+        return ""
+    heads = ("Reason", "About", "Place")
+    return element("section", element("h2", "Stated reasons"), wide(table(heads, rows, plain=True), "Stated reasons"))
 
 
 def _not_judged(outcome: Outcome) -> Markup | str:
