@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, wraps
 from types import MappingProxyType
 from typing import Any, TypeVar
 
 from constructs_lib.compliance.values import Value, markers_in
 from constructs_lib.template.documents import Path
+from constructs_lib.template.loops import LOOP, unrolled
 from constructs_lib.template.settling import Made, Surroundings, Template, mapping
 
 T = TypeVar("T")
@@ -23,7 +24,6 @@ NESTED: Mapping[str, str] = MappingProxyType(
 _VARIABLE = re.compile(r"\$\{([^!}][^}]{0,600})\}")
 _EXPANDED_HERE = ("AWS::Serverless-2016-10-31", "AWS::LanguageExtensions")
 """Macros that leave the resources of the kinds that rules look at as they are; loops are told by their key."""
-_LOOP = "Fn::ForEach::"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,9 +76,15 @@ class Stack:
         made = {}
         for id in self.template.ids():
             kind = self.template.kind(id)
-            if kind is not None and not id.startswith(_LOOP):
+            if kind is not None and not id.startswith(LOOP):
                 made[id] = Resource(self, id, kind)
         return made
+
+    @cached_property
+    def loops(self) -> tuple[Resource, ...]:
+        """The loops that only a deploy unrolls, each in the place of the resources that it makes."""
+        entries = mapping(self.source.content.get("Resources"))
+        return tuple(Resource(self, id, "Fn::ForEach") for id in entries if id.startswith(LOOP))
 
     @cached_property
     def unread(self) -> tuple[str, ...]:
@@ -89,7 +95,7 @@ class Stack:
         named = [each.get("Name") if isinstance(each, Mapping) else each for each in macros]
         found = [f"the macro {name}" for name in named if name not in _EXPANDED_HERE]
         entries = mapping(content.get("Resources"))
-        found += [f"the loop {id}" for id in entries if id.startswith(_LOOP)]
+        found += [f"the loop {each.id}" for each in self.loops]
         modules = [id for id, each in entries.items() if str(mapping(each).get("Type")).endswith("::MODULE")]
         return (*found, *(f"the module {id}" for id in modules))
 
@@ -164,9 +170,11 @@ class Deployment:
         self.stacks: list[Stack] = []
         self._by_template: dict[int, Stack] = {}
         self._found: dict[tuple[Hashable, ...], Any] = {}
-        beside = {each.stack: each.content for each in sources if each.stack is not None}
-        for source in sources:
-            self._add(source, Surroundings(source.region or region, None, parameters or {}, beside))
+        around = [Surroundings(each.region or region, None, parameters or {}) for each in sources]
+        read = [_unrolled(*each) for each in zip(sources, around, strict=True)]
+        beside = {each.stack: each.content for each in read if each.stack is not None}
+        for source, surroundings in zip(read, around, strict=True):
+            self._add(source, replace(surroundings, beside=beside))
 
     def _add(self, source: Source, surroundings: Surroundings) -> Stack:
         stack = Stack(self, source, surroundings)
@@ -175,7 +183,8 @@ class Deployment:
         for logical_id, nested in source.nested.items():
             if logical_id in stack.resources:
                 passed = mapping(stack.template.properties(logical_id).get("Parameters"))
-                child = self._add(nested, Surroundings(surroundings.region, None, passed, surroundings.beside))
+                below = Surroundings(surroundings.region, None, passed, surroundings.beside)
+                child = self._add(_unrolled(nested, below), below)
                 stack.template.take_nested(logical_id, child.template)
         return stack
 
@@ -303,6 +312,20 @@ class Deployment:
                 referred = self._referred(stack, output.get("Value"))
                 told += [(each, "Export" in output) for each in referred if each.stack is stack]
         return frozenset(each for each, _ in told), frozenset(each for each, is_exported in told if is_exported)
+
+
+def _unrolled(source: Source, surroundings: Surroundings) -> Source:
+    """The source with what its loops make in their place, and the lines on which that is written."""
+    found = unrolled(source.content, surroundings)
+    if found is None:
+        return source
+    line_of, origins = source.line_of, found.origins
+
+    def line(path: Path) -> Any:
+        written = origins.get(str(path[1])) if path[:1] == ("Resources",) and len(path) > 1 else None
+        return line_of(path if written is None else (*written, *path[2:]))
+
+    return replace(source, content=found.document, line_of=None if line_of is None else line)
 
 
 def once(find: Callable[[Deployment], T]) -> Callable[[Deployment], T]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Generic, Literal, Protocol, TypeVar
 
 from constructs_lib.compliance.deployment import Deployment, Resource
+from constructs_lib.compliance.facts.loops import loops_of
 from constructs_lib.compliance.values import Broken, NotKnown
 
 Severity = Literal["error", "warning"]
@@ -78,6 +79,7 @@ def resources_of(
                     yield Itself(resource)
             except NotKnown as not_known:
                 yield not_known
+        yield from loops_of(deployment, *types)
 
     return subjects
 

@@ -123,6 +123,55 @@ def test_what_may_hold_more_than_is_seen_is_told() -> None:
     )
 
 
+def test_loops_are_unrolled_and_told_where_they_are_written() -> None:
+    asked = []
+
+    def line_of(path: tuple[str | int, ...]) -> int:
+        asked.append(path)
+        return 7
+
+    loop = ["X", {"Ref": "Names"}, {"Q${X}": {"Type": QUEUE, "Properties": {"QueueName": {"Ref": "X"}}}}]
+    content = {
+        "Transform": "AWS::LanguageExtensions",
+        "Parameters": {"Names": {"Type": "CommaDelimitedList", "Default": "a,b"}},
+        **_template(**{"Fn::ForEach::Q": loop}),
+        "Outputs": {"Fn::ForEach::O": ["X", ["b"], {"O${X}": {"Value": {"Ref": {"Fn::Sub": "Q${X}"}}}}]},
+    }
+    deployment = Deployment([Source(name="s", content=content, line_of=line_of)])
+    first, second = deployment.resources(QUEUE)
+    assert (first.id, second.id) == ("Qa", "Qb")
+    assert second.properties.text("QueueName") == "b"
+    assert second.line(("QueueName",)) == 7
+    assert asked == [("Resources", "Fn::ForEach::Q", 2, "Q${X}", "Properties", "QueueName")]
+    assert deployment.unread == ()
+    assert [deployment.is_output(each) for each in (first, second)] == [False, True]
+
+
+def test_loops_of_nested_stacks_go_over_what_the_parent_passes() -> None:
+    child = {
+        "Transform": "AWS::LanguageExtensions",
+        "Parameters": {"Names": {"Type": "CommaDelimitedList"}},
+        **_template(**{"Fn::ForEach::Q": ["X", {"Ref": "Names"}, {"Q${X}": {"Type": QUEUE}}]}),
+    }
+    parent = _template(Child={"Type": NESTED, "Properties": {"Parameters": {"Names": "a,b"}}})
+    deployment = Deployment([Source(name="s", content=parent, nested={"Child": Source(name="c", content=child)})])
+    assert [each.id for each in deployment.resources(QUEUE)] == ["Qa", "Qb"]
+
+
+def test_what_another_stack_exports_of_its_loops() -> None:
+    loop = {"Fn::ForEach::Q": ["X", ["a"], {"Q${X}": {"Type": QUEUE}}]}
+    exported = {"O": {"Value": {"Ref": "Qa"}, "Export": {"Name": "queue"}}}
+    one = {"Transform": "AWS::LanguageExtensions", **_template(**loop), "Outputs": exported}
+    alarm = {"Type": ALARM, "Properties": {"Dimensions": [{"Value": {"Fn::ImportValue": "queue"}}]}}
+    sources = [
+        Source(name="One", content=one, stack="One"),
+        Source(name="Two", content=_template(A=alarm), stack="Two"),
+    ]
+    deployment = Deployment(sources)
+    (watching,) = deployment.resources(ALARM)
+    assert watching.properties.each("Dimensions")[0].at("Value").made() is deployment.resources(QUEUE)[0]
+
+
 def test_a_resource_whose_condition_does_not_hold_is_not_there() -> None:
     content = {
         "Parameters": {"Stage": {"Type": "String", "Default": "dev"}, "Open": {"Type": "String"}},

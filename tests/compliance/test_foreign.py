@@ -85,8 +85,11 @@ EXPECTED: Mapping[str, frozenset[str]] = {
         "launch-failure-untold",
         "previous-generation-type",
     },
-    # A loop, or a macro, may make and change anything.
-    "loop_over_types": frozenset(),
+    # What the deploy is given decides how often the loop runs; its launch templates are there, or not.
+    "loop_over_a_parameter": frozenset(),
+    # Nothing launches by its templates, which somebody else may do.
+    "loop_over_types": NOBODY_MEASURES_OR_PAYS | {"instance-metadata-v1"},
+    # A macro may make and change anything.
     "macro_of_the_house": frozenset(),
     # A key whose policy leaves all to IAM does not let Auto Scaling's role use it.
     "media_encoders": BARE
@@ -169,3 +172,20 @@ def test_without_accelerators_nothing_is_told(name: str) -> None:
 def test_what_only_a_deploy_tells_is_told_as_such() -> None:
     report = check_template(FOLDER / "types_that_only_a_deploy_tells.yaml")
     assert {each.resource for each in report.not_judged} == {"Launch", "Other"}
+
+
+def test_a_loop_that_only_a_deploy_unrolls_is_told_as_such() -> None:
+    report = check_template(FOLDER / "loop_over_a_parameter.yaml")
+    told = {(each.resource, each.reason, each.location.line) for each in report.not_judged}
+    assert told == {("Fn::ForEach::Machines", "it is a loop over what only a deploy knows", 7)}
+    assert {"no-idle-release", "accelerators-not-measured", "endpoint-never-at-zero"} <= {
+        each.rule for each in report.not_judged
+    }
+
+
+def test_findings_in_a_loop_are_told_where_it_is_written() -> None:
+    report = check_template(FOLDER / "loop_over_types.yaml")
+    assert {(each.resource, each.location.line) for each in report.findings} == {
+        ("Launchxlarge", 8),
+        ("Launch2xlarge", 8),
+    }

@@ -8,6 +8,7 @@ from functools import cached_property
 
 from constructs_lib.catalog import AcceleratedType
 from constructs_lib.compliance.deployment import Deployment, Resource, once
+from constructs_lib.compliance.facts.loops import loops_of
 from constructs_lib.compliance.facts.machines import facts_of, names_accelerators
 from constructs_lib.compliance.facts.reasons import has_stated
 from constructs_lib.compliance.values import NotKnown, Value, any_of
@@ -162,7 +163,7 @@ def accelerated_launches(deployment: Deployment) -> Sequence[Launch | NotKnown]:
                 found.append(each)
         except NotKnown as not_known:
             found.append(not_known)
-    return tuple(found)
+    return (*found, *loops_of(deployment, *_READERS, LAUNCH_TEMPLATE, LAUNCH_CONFIGURATION))
 
 
 def _of(owner: Resource) -> Iterator[Launch]:

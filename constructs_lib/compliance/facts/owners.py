@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from constructs_lib.compliance.deployment import Deployment, Resource, once
 from constructs_lib.compliance.facts.launches import Launch, launches
+from constructs_lib.compliance.facts.loops import loops_of
 from constructs_lib.compliance.rule import Itself
 from constructs_lib.compliance.values import NotKnown, any_of
 
@@ -26,6 +27,7 @@ def accelerated_owners(
                 yield verdict
             elif verdict:
                 yield Itself(owner)
+        yield from loops_of(deployment, *types)
 
     return subjects
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from constructs_lib.compliance.deployment import Deployment, Resource
 from constructs_lib.compliance.facts.alarms import alarms
 from constructs_lib.compliance.facts.grants import check_outside, is_allowed_on
+from constructs_lib.compliance.facts.loops import loops_of
 from constructs_lib.compliance.facts.machines import names_accelerators
 from constructs_lib.compliance.facts.reasons import has_stated
 from constructs_lib.compliance.facts.scalable_targets import scales_to_zero
@@ -89,6 +90,7 @@ def _variants(deployment: Deployment) -> Iterator[_Variant | NotKnown]:
                         yield _Variant(endpoint, variant)
                 except NotKnown as not_known:
                     yield not_known
+    yield from loops_of(deployment, _ENDPOINT, _CONFIG)
 
 
 def _configs_of(endpoint: Resource) -> Sequence[Resource]:
@@ -262,6 +264,7 @@ def _studio(deployment: Deployment) -> Iterator[_AppSettings | NotKnown]:
                     yield _AppSettings(value)
             except NotKnown as not_known:
                 yield not_known
+    yield from loops_of(deployment, *_SETTINGS)
 
 
 def _studio_stops(settings: _AppSettings) -> Iterator[Broken]:
