@@ -131,3 +131,13 @@ def stating(resource: str, stated: dict[str, Any], **reasons: str) -> dict[str, 
     """A template in which a resource gives reasons."""
     resources = stated["Resources"]
     return stated | {"Resources": resources | {resource: resources[resource] | {"Metadata": {"accel-fleet": reasons}}}}
+
+
+def moving(kind: str = "TargetTrackingScaling", **configuration: Any) -> dict[str, Any]:
+    """A policy of Application Auto Scaling that moves ``Target``."""
+    settings = {
+        "TargetTrackingScaling": {"TargetTrackingScalingPolicyConfiguration": {"TargetValue": 1, **configuration}},
+        "StepScaling": {"StepScalingPolicyConfiguration": configuration},
+    }
+    own = {"PolicyName": "p", "PolicyType": kind, "ScalingTargetId": {"Ref": "Target"}, **settings.get(kind, {})}
+    return {"Type": "ApplicationAutoScaling::ScalingPolicy", "Properties": own}

@@ -15,13 +15,14 @@ from constructs_lib.compliance.facts.grants import check_outside, is_allowed_on
 from constructs_lib.compliance.facts.launches import FLEET, GROUP, INSTANCE, SPOT_FLEET
 from constructs_lib.compliance.facts.owners import launches_of
 from constructs_lib.compliance.facts.roles import ROLE, SERVERLESS_FUNCTION
+from constructs_lib.compliance.facts.scalable_targets import is_lowered as is_lowered_target
+from constructs_lib.compliance.facts.scalable_targets import targets_of
 from constructs_lib.compliance.facts.scaling_policies import POLICY, TARGET_TRACKING, Policy, groups_by_name
 from constructs_lib.compliance.values import NotKnown, Value, any_of, markers_in
 from constructs_lib.template.settling import Made
 
 SCHEDULED_ACTION = "AWS::AutoScaling::ScheduledAction"
 CAPACITY_PROVIDER = "AWS::ECS::CapacityProvider"
-SCALABLE_TARGET = "AWS::ApplicationAutoScaling::ScalableTarget"
 
 _DELETES_STACKS = "cloudformation:DeleteStack"
 _LOWERS_GROUP = (
@@ -300,8 +301,8 @@ def _role_ends_fleet(fleet: Resource) -> bool:
     return is_allowed_on(fleet, _ENDS_SPOT_FLEET if fleet.type == SPOT_FLEET else _ENDS_FLEET)
 
 
-def _target_scales(fleet: Resource) -> bool:
-    return bool(fleet.users(SCALABLE_TARGET))
+def _target_lowers(fleet: Resource) -> bool:
+    return any_of(is_lowered_target, targets_of(fleet, None))
 
 
 _BY_NUMBER = (_policy_lowers, _schedule_lowers)
@@ -316,7 +317,7 @@ _LOWERING: Mapping[str, Sequence[Callable[[Resource], bool]]] = {
     ),
     INSTANCE: (_alarm_ends, _switches_itself_off, _is_told_by_tag, _role_ends_instance, check_outside),
     FLEET: (_fleet_ends, _role_ends_fleet, check_outside),
-    SPOT_FLEET: (_fleet_ends, _target_scales, _role_ends_fleet, check_outside),
+    SPOT_FLEET: (_fleet_ends, _target_lowers, _role_ends_fleet, check_outside),
 }
 
 

@@ -16,7 +16,7 @@ from constructs_lib.compliance.facts.launches import BATCH, GROUP, Launch
 from constructs_lib.compliance.facts.lifecycle_hooks import holds_what_ends
 from constructs_lib.compliance.facts.owners import accelerated_owners, launches_of
 from constructs_lib.compliance.facts.reasons import has_stated
-from constructs_lib.compliance.facts.scalable_targets import scales_to_zero
+from constructs_lib.compliance.facts.scalable_targets import scales_to_zero, unmoved
 from constructs_lib.compliance.rule import ERROR, WARNING, Itself, Rule, resources_of
 from constructs_lib.compliance.values import Broken, NotKnown, Value, all_of, any_of
 from constructs_lib.statements import MINIMUM
@@ -118,10 +118,12 @@ def _service_rests(subject: Itself) -> Iterator[Broken]:
     if scales_to_zero(service, name) or is_allowed_on(service, _STOPS_SERVICE):
         return
     check_outside(service)
-    yield count.broken(
-        must="come to 0 by a scalable target: its tasks keep their accelerators, and these their instances, running",
-        cure="register the service as a scalable target with MinCapacity: 0 and a policy on its demand",
-    )
+    yield from list(unmoved(service, name)) or [
+        count.broken(
+            must="come to 0 by a scalable target: its tasks keep accelerators, and these their instances, running",
+            cure="register the service as a scalable target with MinCapacity: 0 and a policy on its demand",
+        )
+    ]
 
 
 # --- Batch -----------------------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from constructs_lib.compliance.facts.grants import check_outside, is_allowed_on
 from constructs_lib.compliance.facts.loops import loops_of
 from constructs_lib.compliance.facts.machines import names_accelerators
 from constructs_lib.compliance.facts.reasons import has_stated
-from constructs_lib.compliance.facts.scalable_targets import scales_to_zero
+from constructs_lib.compliance.facts.scalable_targets import scales_to_zero, unmoved
 from constructs_lib.compliance.rule import WARNING, Itself, Rule, resources_of
 from constructs_lib.compliance.values import Broken, NotKnown, Value, all_of, any_of
 from constructs_lib.statements import MINIMUM
@@ -117,12 +117,14 @@ def _goes_to_zero(variant: _Variant) -> Iterator[Broken]:
         for component in variant.endpoint.users(_COMPONENT):
             yield from _component_holds(component)
     else:
-        yield variant.value.broken(
-            "ManagedInstanceScaling.MinInstanceCount",
-            must="be 0, or the endpoint be asynchronous with a scalable target that has a minimum of 0",
-            cure="set ManagedInstanceScaling: {Status: ENABLED, MinInstanceCount: 0} with inference components, or "
-            "make the endpoint asynchronous with a scalable target of MinCapacity: 0",
-        )
+        yield from list(_targets_unmoved(variant)) or [
+            variant.value.broken(
+                "ManagedInstanceScaling.MinInstanceCount",
+                must="be 0, or the endpoint be asynchronous with a scalable target that has a minimum of 0",
+                cure="set ManagedInstanceScaling: {Status: ENABLED, MinInstanceCount: 0} with inference components, or "
+                "make the endpoint asynchronous with a scalable target of MinCapacity: 0 and a policy",
+            )
+        ]
 
 
 def _manages_to_zero(variant: _Variant) -> bool:
@@ -146,18 +148,31 @@ def _component_rests(component: Resource) -> bool:
 
 def _component_holds(component: Resource) -> Iterator[Broken]:
     if not _component_rests(component):
-        yield component.properties.broken(
-            "RuntimeConfig.CopyCount",
-            must="come to 0 by a scalable target: while a copy runs, its instance does",
-            cure="register the component as a scalable target with MinCapacity: 0 and a policy on its invocations",
-        )
+        yield from list(unmoved(component, component.properties.at("InferenceComponentName").text())) or [
+            component.properties.broken(
+                "RuntimeConfig.CopyCount",
+                must="come to 0 by a scalable target: while a copy runs, its instance does",
+                cure="register the component as a scalable target with MinCapacity: 0 and a policy on its invocations",
+            )
+        ]
 
 
 def _target_to_zero(variant: _Variant) -> bool:
     """By its own target only an asynchronous endpoint comes to zero; a real-time one does by its components."""
-    if variant.resource.properties.at("AsyncInferenceConfig").is_absent:
-        return False
-    return scales_to_zero(variant.endpoint, variant.endpoint.properties.at("EndpointName").text())
+    return _is_asynchronous(variant) and scales_to_zero(variant.endpoint, _name(variant))
+
+
+def _targets_unmoved(variant: _Variant) -> Iterator[Broken]:
+    if _is_asynchronous(variant):
+        yield from unmoved(variant.endpoint, _name(variant))
+
+
+def _is_asynchronous(variant: _Variant) -> bool:
+    return not variant.resource.properties.at("AsyncInferenceConfig").is_absent
+
+
+def _name(variant: _Variant) -> str | None:
+    return variant.endpoint.properties.at("EndpointName").text()
 
 
 def _function_lowers(variant: _Variant) -> bool:
@@ -177,14 +192,12 @@ def _seen(variant: _Variant) -> bool:
 
 def _asynchronous(deployment: Deployment) -> Iterator[_Variant | NotKnown]:
     for each in _variants(deployment):
-        if isinstance(each, NotKnown) or not each.resource.properties.at("AsyncInferenceConfig").is_absent:
+        if isinstance(each, NotKnown) or _is_asynchronous(each):
             yield each
 
 
 def _wakes_for_one(variant: _Variant) -> Iterator[Broken]:
-    if not scales_to_zero(variant.endpoint, variant.endpoint.properties.at("EndpointName").text()) or _watches_backlog(
-        variant.endpoint.deployment
-    ):
+    if not scales_to_zero(variant.endpoint, _name(variant)) or _watches_backlog(variant.endpoint.deployment):
         return
     check_outside(variant.endpoint)
     yield Broken(

@@ -13,7 +13,7 @@ from constructs_lib.compliance.deployment import Resource
 from constructs_lib.compliance.facts.grants import check_outside, is_allowed_on
 from constructs_lib.compliance.facts.machines import names_accelerators
 from constructs_lib.compliance.facts.reasons import has_stated
-from constructs_lib.compliance.facts.scalable_targets import scales_to_zero
+from constructs_lib.compliance.facts.scalable_targets import scales_to_zero, unmoved
 from constructs_lib.compliance.rule import WARNING, Itself, Rule, resources_of
 from constructs_lib.compliance.values import Broken, Value, any_of
 from constructs_lib.statements import MINIMUM
@@ -38,13 +38,16 @@ def _streams_on_demand(subject: Itself) -> Iterator[Broken]:
     kind = fleet.properties.at("FleetType")
     if kind.text() not in (None, "ALWAYS_ON") or has_stated(fleet, MINIMUM):
         return
-    if scales_to_zero(fleet, fleet.properties.at("Name").text()) or is_allowed_on(fleet, _STOPS_STREAMS):
+    name = fleet.properties.at("Name").text()
+    if scales_to_zero(fleet, name) or is_allowed_on(fleet, _STOPS_STREAMS):
         return
     check_outside(fleet)
-    yield kind.broken(
-        must="be 'ON_DEMAND': instances of a fleet that is always on are billed in full without a user",
-        cure="set FleetType: ON_DEMAND, or register a scalable target with MinCapacity: 0",
-    )
+    yield from list(unmoved(fleet, name)) or [
+        kind.broken(
+            must="be 'ON_DEMAND': instances of a fleet that is always on are billed in full without a user",
+            cure="set FleetType: ON_DEMAND, or register a scalable target with MinCapacity: 0 and a policy",
+        )
+    ]
 
 
 def _shows_graphics(desktop: Resource) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.compliance.cases import Breaks, Case, group, role_for, template
+from tests.compliance.cases import Breaks, Case, group, moving, role_for, template
 
 _PARAMETER = {"Parameters": {"Choice": {"Type": "String"}}}
 _CHOICE = {"Ref": "Choice"}
@@ -77,6 +77,21 @@ def _target(least: object, id: object = None, *, nights: object = None) -> dict[
             "ScheduledActions": actions,
         },
     }
+
+
+_TO_NOTHING = moving("StepScaling", AdjustmentType="ExactCapacity", StepAdjustments=[{"ScalingAdjustment": 0}])
+
+
+def _by_name(id: object) -> dict[str, Any]:
+    """A policy that names what it scales, and no target."""
+    found = moving()
+    del found["Properties"]["ScalingTargetId"]
+    found["Properties"] |= {
+        "ServiceNamespace": "ecs",
+        "ScalableDimension": "ecs:service:DesiredCount",
+        "ResourceId": id,
+    }
+    return found
 
 
 def _batch(
@@ -211,19 +226,51 @@ _ECS = (
                 resource="Service",
                 property="DesiredCount",
             ),
+            # A target by itself moves nothing, nor does what only lifts it, or makes room below.
+            Breaks(template=_service(Target=_target(0)), resource="Target", property="MinCapacity", got="0"),
+            *(
+                Breaks(template=_service(Target=_target(0), Scale=each), resource="Target", property="MinCapacity")
+                for each in (
+                    moving(DisableScaleIn=True),
+                    moving("StepScaling", StepAdjustments=[{"ScalingAdjustment": 1}]),
+                    moving("StepScaling", AdjustmentType="ExactCapacity", StepAdjustments=[{"ScalingAdjustment": 2}]),
+                    moving("PredictiveScaling"),
+                    _by_name("service/cluster/other"),
+                )
+            ),
+            Breaks(
+                template=_service(Target=_target(0, nights={"MinCapacity": 0, "MaxCapacity": 1})),
+                resource="Target",
+                property="MinCapacity",
+            ),
+            Breaks(
+                template=_service(Target=_target(1, nights={"MinCapacity": 0})),
+                resource="Target",
+                property="MinCapacity",
+            ),
         ),
         keeps=(
-            _service(Target=_target(0)),
+            _service(Target=_target(0), Scale=moving()),
+            _service(Target=_target(0), Scale=moving("StepScaling", StepAdjustments=[{"ScalingAdjustment": -1}])),
+            _service(Target=_target(0), Scale=_TO_NOTHING),
+            # By name in place of the target's own id.
+            _service(Target=_target(0), Scale=_by_name({"Fn::Sub": "service/cluster/${Service.Name}"})),
             _service(
                 properties={"ServiceName": "model"},
                 Cluster={"Type": "ECS::Cluster"},
                 Target=_target(0, {"Fn::Sub": "service/${Cluster}/model"}),
+                Scale=moving(),
             ),
             _service(
                 properties={"ServiceName": "model"},
                 Target=_target(0, "service/cluster/model"),
+                Scale=_by_name("service/cluster/model"),
             ),
-            _service(Target=_target(0, {"Fn::Join": ["/", ["service", "x", {"Fn::GetAtt": ["Service", "Name"]}]]})),
+            _service(
+                Target=_target(0, {"Fn::Join": ["/", ["service", "x", {"Fn::GetAtt": ["Service", "Name"]}]]}),
+                Scale=moving(),
+            ),
+            _service(Target=_target(1, nights={"MinCapacity": 0}), Scale=moving()),
             _service(Target=_target(1, nights={"MinCapacity": 0, "MaxCapacity": 0})),
             _service(Role=role_for("ecs:UpdateService", {"Ref": "Service"})),
             _service(properties={"DesiredCount": 0}),
@@ -238,6 +285,14 @@ _ECS = (
             _service(Role=role_for("ecs:UpdateService", "*")),
             {**_service(), "Outputs": {"Name": {"Value": {"Ref": "Service"}, "Export": {"Name": "service"}}}},
             _PARAMETER | _service(Target=_target(0, {"Fn::Sub": "service/cluster/${Choice}"})),
+            # Who moves the target is not known.
+            _PARAMETER | _service(Target=_target(0), Scale=_by_name(_CHOICE)),
+            _PARAMETER | _service(Target=_target(0), Scale=moving(DisableScaleIn=_CHOICE)),
+            {
+                **_service(Target=_target(0)),
+                "Outputs": {"Id": {"Value": {"Ref": "Target"}, "Export": {"Name": "target"}}},
+            },
+            _service(Target=_target(0), Role=role_for("application-autoscaling:*", "*")),
             {**_service(), "Transform": "Scaler"},
         ),
     ),

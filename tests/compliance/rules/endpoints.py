@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from typing import Any
 
-from tests.compliance.cases import Breaks, Case, role_for, template
+from tests.compliance.cases import Breaks, Case, moving, role_for, template
 
 _PARAMETER = {"Parameters": {"Choice": {"Type": "String"}}}
 _CHOICE = {"Ref": "Choice"}
@@ -210,19 +210,28 @@ CASES = (
                 got="1",
             ),
             Breaks(
-                template=_endpoint(variant=_MANAGED, Component=_component(1), Target=_copies(1)),
+                template=_endpoint(variant=_MANAGED, Component=_component(1), Target=_copies(1), Scale=moving()),
                 resource="Component",
                 property="RuntimeConfig.CopyCount",
+            ),
+            # Nothing moves what the targets would allow.
+            Breaks(
+                template=_endpoint(variant=_MANAGED, Component=_component(1), Target=_copies(0)),
+                resource="Target",
+                property="MinCapacity",
+            ),
+            Breaks(
+                template=_endpoint(config=_ASYNCHRONOUS, Target=_target(0)), resource="Target", property="MinCapacity"
             ),
         ),
         keeps=(
             _endpoint(variant=_MANAGED),
-            _endpoint(variant=_MANAGED, Component=_component(1), Target=_copies(0)),
+            _endpoint(variant=_MANAGED, Component=_component(1), Target=_copies(0), Scale=moving()),
             _endpoint(variant=_MANAGED, Component=_component(0)),
             # An adapter uses the copies of its base.
             _endpoint(variant=_MANAGED, Component=_component({"Ref": "AWS::NoValue"})),
             _named_endpoint("ml.m5.xlarge"),
-            _endpoint(config=_ASYNCHRONOUS, Target=_target(0)),
+            _endpoint(config=_ASYNCHRONOUS, Target=_target(0), Scale=moving()),
             _endpoint(Role=role_for("sagemaker:DeleteEndpoint", {"Ref": "Endpoint"})),
             _endpoint(variant={"InstanceType": "ml.m5.xlarge"}),
             _endpoint(variant={"InstanceType": {"Ref": "AWS::NoValue"}, "ServerlessConfig": {"MaxConcurrency": 5}}),
@@ -240,16 +249,18 @@ CASES = (
         rule="asynchronous-endpoint-wakes-late",
         breaks=(
             Breaks(
-                template=_endpoint(config=_ASYNCHRONOUS, Target=_target(0)), resource="Endpoint", got="no such alarm"
+                template=_endpoint(config=_ASYNCHRONOUS, Target=_target(0), Scale=moving()),
+                resource="Endpoint",
+                got="no such alarm",
             ),
         ),
         keeps=(
-            _endpoint(config=_ASYNCHRONOUS, Target=_target(0), Wake=_BACKLOG),
+            _endpoint(config=_ASYNCHRONOUS, Target=_target(0), Scale=moving(), Wake=_BACKLOG),
             _endpoint(config=_ASYNCHRONOUS, Target=_target(1)),
         ),
         unknown=(
             _PARAMETER | _endpoint(config=_ASYNCHRONOUS, Target=_target(_CHOICE)),
-            {**_endpoint(config=_ASYNCHRONOUS, Target=_target(0)), "Transform": "Scaler"},
+            {**_endpoint(config=_ASYNCHRONOUS, Target=_target(0), Scale=moving()), "Transform": "Scaler"},
         ),
     ),
     Case(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tests.compliance.cases import Breaks, Case, group, template
+from tests.compliance.cases import Breaks, Case, group, moving, template
 
 _SUBNETS = {"VPCZoneIdentifier": ["subnet-a"]}
 
@@ -131,6 +131,17 @@ _SPOT_FLEET = {
     },
 }
 
+_OF_SPOT_FLEET = {
+    "Type": "ApplicationAutoScaling::ScalableTarget",
+    "Properties": {
+        "ServiceNamespace": "ec2",
+        "ScalableDimension": "ec2:spot-fleet-request:TargetCapacity",
+        "ResourceId": {"Fn::Sub": "spot-fleet-request/${Fleet}"},
+        "MinCapacity": 0,
+        "MaxCapacity": 4,
+    },
+}
+
 _RELEASE = Case(
     rule="no-idle-release",
     breaks=(
@@ -147,6 +158,8 @@ _RELEASE = Case(
         Breaks(template=template(Machine=_instance(), Tell=_alarm("sns:eu-west-1:1:topic")), resource="Machine"),
         Breaks(template=_fleet("maintain"), resource="Fleet"),
         Breaks(template=template(Fleet=_SPOT_FLEET), resource="Fleet"),
+        # A scalable target by itself moves nothing.
+        Breaks(template=template(Fleet=_SPOT_FLEET, Target=_OF_SPOT_FLEET), resource="Fleet"),
     ),
     keeps=(
         _group(Down=_policy()),
@@ -170,6 +183,7 @@ _RELEASE = Case(
             Machine=_instance(), **_function("ec2:StopInstances", on={"Fn::Sub": "arn:aws:ec2:*:*:instance/${Machine}"})
         ),
         _fleet("maintain", ValidUntil="2027-01-01T00:00:00Z", TerminateInstancesWithExpiration=True),
+        template(Fleet=_SPOT_FLEET, Target=_OF_SPOT_FLEET, Scale=moving()),
     ),
     unknown=(
         # What these give the group or the instance to, acts by rights that are not in the template.

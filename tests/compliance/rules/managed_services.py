@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.compliance.cases import Breaks, Case, Template, template
+from tests.compliance.cases import Breaks, Case, Template, moving, template
 
 _PARAMETERS = {"Parameters": {"Given": {"Type": "String"}}}
 _GIVEN = {"Ref": "Given"}
@@ -81,6 +81,7 @@ _STREAMS = Case(
             resource="Fleet",
             property="FleetType",
         ),
+        Breaks(template=template(Fleet=_fleet(), Target=_target(_OF_FLEET)), resource="Target", property="MinCapacity"),
         Breaks(
             template=template(Fleet=_fleet(), Target=_target("fleet/others")), resource="Fleet", property="FleetType"
         ),
@@ -89,8 +90,8 @@ _STREAMS = Case(
         template(Fleet=_fleet(FleetType="ON_DEMAND")),
         template(Fleet=_fleet(FleetType="ELASTIC")),
         template(Fleet=_fleet(told=_STATED)),
-        template(Fleet=_fleet(), Target=_target("fleet/designers")),
-        template(Fleet=_fleet(), Target=_target(_OF_FLEET)),
+        template(Fleet=_fleet(), Target=_target("fleet/designers"), Scale=moving()),
+        template(Fleet=_fleet(), Target=_target(_OF_FLEET), Scale=moving()),
         template(Fleet=_fleet(), Target=_target(_OF_FLEET, 1, ScheduledActions=[_NIGHT])),
         template(
             Fleet=_fleet(),
