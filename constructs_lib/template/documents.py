@@ -1,8 +1,6 @@
 """Parses a template in JSON or YAML, and tells on which line something in it stands.
 
-JSON is parsed by the standard library. YAML needs PyYAML, which the extra ``compliance`` brings; the short forms of
-intrinsic functions (``!Ref``) become the long ones (``{"Ref": ...}``), as in "Intrinsic function reference", AWS
-CloudFormation Template Reference Guide.
+JSON is parsed by the standard library. YAML needs PyYAML, which the extra ``compliance`` brings.
 """
 
 from __future__ import annotations
@@ -10,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -22,10 +20,7 @@ Path = Sequence[str | int]
 
 _BLANK = re.compile(r"[ \t\n\r]*")
 _CURE = "correct it there"
-_NO_PREFIX = ("Ref", "Condition")
 _KEPT_LEVELS = 2
-_MOST_NODES = 1_000_000
-"""Of YAML, aliases counted as often as they are used: a document of a few lines can stand for billions."""
 
 
 @dataclass(frozen=True)
@@ -153,10 +148,10 @@ def _yaml(text: str, name: str) -> Document:
         rule = "be JSON, since PyYAML is not installed"
         cure = "pip install 'cdk-accelerated-fleet[compliance]'"
         raise MissingExtraError(complaint(name, "template", rule, text[:20], cure)) from error
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(text)
+    from constructs_lib.template.yaml_documents import read
+
     try:
-        root = loader.get_single_node()
-        content = _Construction(loader, yaml).of(root)
+        content, line_of = read(text)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         where = "" if mark is None else f" line {mark.line + 1}, column {mark.column + 1}:"
@@ -168,90 +163,4 @@ def _yaml(text: str, name: str) -> Document:
         raise ArgumentError(complaint(name, "template", f"be JSON or YAML: {error}", text[:40], _CURE)) from error
     except RecursionError as error:
         raise _too_deep(name) from error
-    finally:
-        loader.dispose()
-    return _document(name, content, lambda path: _yaml_line(root, path))
-
-
-class _Construction:
-    """Makes plain data of the nodes that PyYAML has composed, which know their lines."""
-
-    def __init__(self, loader: Any, yaml: Any) -> None:
-        self._loader = loader
-        self._yaml = yaml
-        self._left = _MOST_NODES
-
-    def of(self, node: Any) -> Any:
-        """The data that a node stands for."""
-        self._count(1)
-        if node is None:
-            return None
-        tag = node.tag
-        if tag.startswith("!"):
-            return self._called(tag[1:], node)
-        return self._plain(node)
-
-    def _count(self, entries: int) -> None:
-        self._left -= entries
-        if self._left < 0:
-            raise ValueError(f"it has more than {_MOST_NODES:,} entries, aliases counted each time")
-
-    def _plain(self, node: Any) -> Any:
-        if isinstance(node, self._yaml.MappingNode):
-            return self._mapping(node)
-        if isinstance(node, self._yaml.SequenceNode):
-            return [self.of(each) for each in node.value]
-        # CloudFormation takes a date, such as that of a policy's version, as the text that it is written as.
-        if node.tag in ("tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:binary") or node.tag.startswith("!"):
-            return node.value
-        try:
-            return self._loader.construct_object(node)
-        except (ArithmeticError, LookupError, ValueError) as error:  # such as !!bool maybe
-            rule = f"{node.value[:40]!r} is no {node.tag.rpartition(':')[2]}"
-            raise self._yaml.constructor.ConstructorError(None, None, rule, node.start_mark) from error
-
-    def _mapping(self, node: Any) -> dict[str, Any]:
-        made: dict[str, Any] = {}
-        merged: dict[str, Any] = {}
-        for key_node, value_node in node.value:
-            value = self.of(value_node)
-            if key_node.tag == "tag:yaml.org,2002:merge":
-                for each in value if isinstance(value, list) else [value]:
-                    self._count(len(merged))
-                    merged = {**(each if isinstance(each, dict) else {}), **merged}
-                continue
-            key = key_node.value if isinstance(key_node, self._yaml.ScalarNode) else self.of(key_node)
-            if not isinstance(key, Hashable) or not isinstance(key, str):
-                raise self._yaml.constructor.ConstructorError(None, None, "a key is no text", key_node.start_mark)
-            made[key] = value
-        return {**merged, **made}
-
-    def _called(self, function: str, node: Any) -> Any:
-        value = self._plain(node)
-        if function == "GetAtt" and isinstance(value, str):
-            value = value.split(".", 1)
-        return {function if function in _NO_PREFIX else f"Fn::{function}": value}
-
-
-def _yaml_line(root: Any, path: Path) -> int:
-    node, line = root, 0
-    for step in path:
-        entry = _yaml_entry(node, step)
-        if entry is None:
-            break
-        line, node = entry
-    return int(line) + 1
-
-
-def _yaml_entry(node: Any, step: str | int) -> tuple[int, Any] | None:
-    """The line on which an entry of a node begins, and the node of its value."""
-    if isinstance(node.value, str):
-        return None
-    for number, entry in enumerate(node.value):
-        if isinstance(entry, tuple):
-            key, value = entry
-            if key.value == step:
-                return key.start_mark.line, value
-        elif number == step:
-            return entry.start_mark.line, entry
-    return None
+    return _document(name, content, line_of)

@@ -178,6 +178,66 @@ def test_lines_of_yaml_agree_with_those_of_its_parser() -> None:
         assert text.splitlines()[line - 1].strip() == f"R{number}:"
 
 
+ALIASED = """\
+A: &a
+  x: [1, &b {y: 2}]
+B: *a
+C:
+  - *b
+  - !If [Is, {z: 1},
+         {z: 2}]
+D: {<<: *a,
+    w: 3}
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "line"),
+    [
+        (("B",), 3),
+        # What an alias stands for is where it is written.
+        (("B", "x"), 2),
+        (("C", 0), 2),
+        (("C", 0, "y"), 2),
+        # Nobody has written the name of a function, or what is merged, on a line of its own.
+        (("C", 1, "Fn::If"), 6),
+        (("C", 1, 2, "z"), 7),
+        (("D", "x"), 8),
+        (("D", "w"), 9),
+    ],
+)
+def test_the_line_of_what_stands_for_something_else(path: Path, line: int) -> None:
+    assert parse(ALIASED, "t").line_of(path) == line
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("a: &x 1\nb: &x 2\n", "line 2, column 4: second occurrence"),
+        ("a: *x\n", "line 1, column 4: found undefined alias"),
+        ("a: &x {y: 1}\n*x : 2\n", "line 1, column 4: a key is no text"),
+        ("a: =\n", "line 1, column 4: could not determine a constructor"),
+    ],
+)
+def test_what_yaml_has_and_a_template_cannot_have(text: str, told: str) -> None:
+    with pytest.raises(ArgumentError, match=told):
+        parse(text, "t")
+
+
+def test_an_alias_of_a_key_or_of_one_value_is_what_is_written_there() -> None:
+    text = "&k 30: &v !Ref X\n*v : *k\nb: *v\nc: [&d 012, *d]\n"
+    assert parse(text, "t").content == {"30": {"Ref": "X"}, "X": 30, "b": {"Ref": "X"}, "c": [10, 10]}
+
+
+def test_pyyaml_may_have_been_built_without_its_parser_in_c(monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = parse(YAML + ALIASED, "t")
+    monkeypatch.delattr(yaml, "CSafeLoader")
+    document = parse(YAML + ALIASED, "t")
+    assert document.content == expected.content
+    for path in _every_path(expected.content):
+        assert document.line_of(path) == expected.line_of(path)
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [
