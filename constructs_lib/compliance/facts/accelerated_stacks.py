@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import chain
 
-from constructs_lib.compliance.deployment import Deployment, Resource, Stack
+from constructs_lib.compliance.deployment import Deployment, Resource, Stack, once
 from constructs_lib.compliance.facts.launches import accelerated_launches
 from constructs_lib.compliance.facts.machines import names_accelerators
 from constructs_lib.compliance.values import NotKnown, Value
@@ -24,7 +24,7 @@ def beside_accelerators(deployment: Deployment, *types: str) -> Iterator[Resourc
     Of a stack of which nobody can tell whether it does comes, once, why.
     """
     doubts: set[Stack] = set()
-    launching = deployment.once(_launching)
+    launching = stacks_with_accelerators(deployment)
     for resource in deployment.resources(*types):
         verdict = launching.get(resource.stack)
         if isinstance(verdict, NotKnown):
@@ -35,7 +35,9 @@ def beside_accelerators(deployment: Deployment, *types: str) -> Iterator[Resourc
             yield resource
 
 
-def _launching(deployment: Deployment) -> Mapping[Stack, bool | NotKnown]:
+@once
+def stacks_with_accelerators(deployment: Deployment) -> Mapping[Stack, bool | NotKnown]:
+    """The stacks that launch accelerators, or have SageMaker keep some; those that may have the reason beside them."""
     found: dict[Stack, bool | NotKnown] = {}
     for each in chain(accelerated_launches(deployment), _accelerated_hosts(deployment)):
         if isinstance(each, NotKnown):

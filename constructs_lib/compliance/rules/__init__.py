@@ -37,6 +37,7 @@ from constructs_lib.compliance.rules import (
     scaling_policies,
     security_groups,
     storage,
+    zones,
 )
 
 _THEMES = (
@@ -56,6 +57,7 @@ _THEMES = (
     images,
     networking,
     placement,
+    zones,
     purchase,
     launch_templates,
     health,

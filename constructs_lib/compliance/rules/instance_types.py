@@ -19,6 +19,7 @@ from constructs_lib.compliance.facts.launches import (
     launches,
 )
 from constructs_lib.compliance.facts.machines import facts_of, is_accelerated, types_named
+from constructs_lib.compliance.facts.regions import region_of
 from constructs_lib.compliance.facts.workloads import (
     GRAPHICS,
     INFERENCE,
@@ -78,9 +79,7 @@ def _instead(facts: AcceleratedType) -> str:
 
 
 def _not_offered(launch: Launch) -> Iterator[Broken]:
-    region = launch.owner.stack.region
-    if region is None:
-        raise NotKnown(launch.owner, "the Region that the stack goes to is not known: pass --region")
+    region = region_of(launch.owner)
     asked_on = regions().get(region)
     if asked_on is None:
         raise NotKnown(launch.owner, f"the catalogue does not know what {region} offers")

@@ -123,6 +123,15 @@ CASES = (
                 property=_TYPE,
                 got="trn2.48xlarge",
             ),
+            # The zones that the template names are of one Region.
+            *(
+                Breaks(template=group("trn2.48xlarge", **each), resource="Launch", property=_TYPE)
+                for each in (
+                    {"properties": {"AvailabilityZones": ["eu-west-1a", "eu-west-1b"]}},
+                    {"launch": {"Placement": {"AvailabilityZone": "eu-west-1c"}}},
+                    {"Subnet": {"Type": "EC2::Subnet", "Properties": {"AvailabilityZone": "us-west-2-lax-1a"}}},
+                )
+            ),
         ),
         region="eu-west-1",
         # A type that the Region lacks beside one that it has costs nothing.
@@ -133,7 +142,11 @@ CASES = (
         rule="type-not-offered-in-region",
         breaks=(),
         keeps=(),
-        unknown=(group("trn2.48xlarge"),),
+        unknown=(
+            group("trn2.48xlarge"),
+            group("trn2.48xlarge", properties={"AvailabilityZones": ["eu-west-1a", "us-east-1a"]}),
+            group("trn2.48xlarge", properties={"AvailabilityZones": {"Fn::GetAZs": ""}}),
+        ),
     ),
     Case(
         rule="type-not-offered-in-region",
