@@ -10,6 +10,7 @@ from constructs_lib.compliance.facts.launches import (
     BATCH,
     FLEET,
     GROUP,
+    INSTANCE,
     NODE_GROUP,
     SPOT_FLEET,
     Launch,
@@ -26,6 +27,9 @@ from constructs_lib.statements import SPOT
 _SCHEDULED = "AWS::AutoScaling::ScheduledAction"
 _SCHEDULE = "AWS::Scheduler::Schedule"
 _TARGET = "CapacityReservationSpecification.CapacityReservationTarget"
+_OTHERS = (GROUP, INSTANCE, FLEET, SPOT_FLEET, BATCH)
+_SPOT_OPTIONS = "InstanceMarketOptions.SpotOptions"
+_EKS_BLOCK = "CAPACITY_BLOCK"
 _BLOCKS = "https://docs.aws.amazon.com/autoscaling/ec2/userguide/launch-template-capacity-blocks.html"
 _STRATEGIES = "https://docs.aws.amazon.com/autoscaling/ec2/userguide/allocation-strategies.html"
 _SPOT = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-best-practices.html"
@@ -83,7 +87,7 @@ def _has_segments(owner: Resource) -> bool:
 
 
 def _target(launch: Launch) -> Iterator[Broken]:
-    if not is_block(launch) or _has_segments(launch.owner):
+    if not is_block(launch) or _has_segments(launch.owner) or launch.is_left_to_service:
         return
     target = launch.setting(_TARGET)
     if target.at("CapacityReservationId").is_absent and target.at("CapacityReservationResourceGroupArn").is_absent:
@@ -94,10 +98,56 @@ def _target(launch: Launch) -> Iterator[Broken]:
         )
 
 
+def _node_groups(deployment: Deployment) -> Iterator[Launch | NotKnown]:
+    """Those of EKS; of one of which nobody can tell whether it is a launch of EKS, why."""
+    for each in _blocks(deployment):
+        if isinstance(each, Launch):
+            if each.owner.type == NODE_GROUP:
+                yield each
+            continue
+        place = each.place.resource if isinstance(each.place, Value) else each.place
+        if place.type not in _OTHERS:
+            yield each
+
+
+def _is_told_to_eks(launch: Launch) -> Iterator[Broken]:
+    properties = launch.owner.properties
+    kind = properties.at("CapacityType")
+    if launch.is_left_to_service:
+        if kind.text() == _EKS_BLOCK:
+            yield properties.broken(
+                "LaunchTemplate",
+                must="be a launch template that names the Capacity Block: EKS takes blocks in no other way",
+                cure=f"add a launch template with InstanceType, InstanceMarketOptions: {{MarketType: {BLOCK}}} and "
+                "the CapacityReservationId of the block",
+            )
+        return
+    said = market(launch)
+    if kind.text() != _EKS_BLOCK and said.text() == BLOCK:
+        yield kind.broken(
+            must=f"be '{_EKS_BLOCK}', as the market type of its launch template is {BLOCK}",
+            cure=f"set CapacityType: {_EKS_BLOCK}",
+        )
+    if kind.text() == _EKS_BLOCK:
+        if said.text() != BLOCK:
+            yield said.broken(
+                must=f"be '{BLOCK}', as the node group's CapacityType is {_EKS_BLOCK}",
+                cure=f"set InstanceMarketOptions: {{MarketType: {BLOCK}}}",
+            )
+        if launch.setting("InstanceType").is_absent:
+            yield launch.setting("InstanceType").broken(
+                must="be the type of the Capacity Block", cure="name the type in the launch template"
+            )
+
+
 def _alone(launch: Launch) -> Iterator[Broken]:
     if not is_block(launch):
         return
     owner = launch.owner
+    if not launch.is_left_to_service and not (options := launch.setting(_SPOT_OPTIONS)).is_absent:
+        yield options.broken(
+            must=f"be left out: they are for Spot, and the market is {BLOCK}", cure="remove SpotOptions"
+        )
     if owner.type == GROUP:
         policy = owner.properties.at("MixedInstancesPolicy")
         if not policy.is_absent and not _has_segments(owner):
@@ -331,6 +381,24 @@ RULES = (
         link=_BLOCKS,
         subjects=_blocks,
         judge=_target,
+    ),
+    Rule(
+        id="node-group-capacity-block-half-set",
+        title="A node group from a Capacity Block says so itself, and in its launch template",
+        severity=ERROR,
+        practices=("COST07-BP01", "REL07-BP01"),
+        why=(
+            "EKS is told by the node group, EC2 by the launch template. With one of the two missing, the group is not "
+            "made or its launches fail, while the block is paid for."
+        ),
+        cure_here="This library makes no node groups; the launch templates of Purchase.capacity_block(...) are right.",
+        cure_plain=(
+            "Set CapacityType: CAPACITY_BLOCK, and in the launch template InstanceType, InstanceMarketOptions: "
+            "{MarketType: capacity-block} and the CapacityReservationId."
+        ),
+        link="https://docs.aws.amazon.com/eks/latest/userguide/capacity-blocks-mng.html",
+        subjects=_node_groups,
+        judge=_is_told_to_eks,
     ),
     Rule(
         id="capacity-block-not-alone",

@@ -76,7 +76,92 @@ def _pool(made: dict[str, Any]) -> dict[str, Any]:
 _SPREAD = "MixedInstancesPolicy.InstancesDistribution"
 _UNKNOWN_SHARE = _PARAMETER | _spot(OnDemandPercentageAboveBaseCapacity={"Ref": "Value"})
 
+
+def _nodes(launch: Any = None, **properties: Any) -> dict[str, Any]:
+    """A node group of EKS from a Capacity Block; ``launch``: entries of its launch template. None: it has none."""
+    own = {"LaunchTemplate": {"Id": {"Ref": "Launch"}}} if launch is not None else {}
+    made = template(
+        Nodes={
+            "Type": "EKS::Nodegroup",
+            "Properties": {"ClusterName": "c", "NodeRole": "r", "Subnets": ["subnet-a"], **own, **properties},
+        }
+    )
+    data = {"Launch": {"Type": "AWS::EC2::LaunchTemplate", "Properties": {"LaunchTemplateData": launch}}}
+    return made if launch is None else {"Resources": {**made["Resources"], **data}}
+
+
+_P5 = {"InstanceType": "p5.48xlarge"}
+_OF_BLOCK = {"CapacityType": "CAPACITY_BLOCK"}
+_WHOLE = {**_P5, **_MARKET, **_TARGET}
+
 CASES = (
+    Case(
+        rule="node-group-capacity-block-half-set",
+        breaks=(
+            Breaks(
+                template=_nodes(InstanceTypes=["p5.48xlarge"], **_OF_BLOCK),
+                resource="Nodes",
+                property="LaunchTemplate",
+                got="nothing",
+            ),
+            Breaks(
+                template=_nodes({**_P5, **_TARGET}, **_OF_BLOCK),
+                resource="Launch",
+                property="LaunchTemplateData.InstanceMarketOptions.MarketType",
+                got="nothing",
+            ),
+            Breaks(template=_nodes(_WHOLE), resource="Nodes", property="CapacityType", got="nothing"),
+            Breaks(
+                template=_nodes(_WHOLE, CapacityType="ON_DEMAND"),
+                resource="Nodes",
+                property="CapacityType",
+                got="ON_DEMAND",
+            ),
+            Breaks(
+                template=_nodes({**_MARKET, **_TARGET}, InstanceTypes=["p5.48xlarge"], **_OF_BLOCK),
+                resource="Launch",
+                property="LaunchTemplateData.InstanceType",
+            ),
+        ),
+        keeps=(
+            _nodes(_WHOLE, **_OF_BLOCK),
+            _nodes(_P5),
+            _nodes(InstanceTypes=["p5.48xlarge"]),
+            _nodes(InstanceTypes=["m7i.large"], **_OF_BLOCK),
+            _block(),
+            group("p5.48xlarge"),
+        ),
+        unknown=(
+            _PARAMETER | _nodes(_WHOLE, CapacityType={"Ref": "Value"}),
+            _PARAMETER | _nodes({**_P5, "InstanceMarketOptions": {"MarketType": {"Ref": "Value"}}}, **_OF_BLOCK),
+        ),
+    ),
+    Case(
+        rule="capacity-block-without-target",
+        breaks=(
+            Breaks(
+                template=_nodes({**_P5, **_MARKET}, **_OF_BLOCK),
+                resource="Launch",
+                property="LaunchTemplateData.CapacityReservationSpecification.CapacityReservationTarget"
+                ".CapacityReservationId",
+            ),
+            Breaks(
+                template=template(
+                    Machine={
+                        "Type": "EC2::Instance",
+                        "Properties": {"LaunchTemplate": {"LaunchTemplateId": {"Ref": "L"}}},
+                    },
+                    L={"Type": "EC2::LaunchTemplate", "Properties": {"LaunchTemplateData": {**_P5, **_MARKET}}},
+                ),
+                resource="L",
+                property="LaunchTemplateData.CapacityReservationSpecification.CapacityReservationTarget"
+                ".CapacityReservationId",
+            ),
+        ),
+        # Without a launch template there is no place for it: node-group-capacity-block-half-set.
+        keeps=(_nodes(_WHOLE, **_OF_BLOCK), _nodes(InstanceTypes=["p5.48xlarge"], **_OF_BLOCK)),
+        unknown=(),
+    ),
     Case(
         rule="capacity-block-without-market-type",
         breaks=(
@@ -114,6 +199,13 @@ CASES = (
                 got="a mixed instances policy",
             ),
             Breaks(template=_pool(_block()), resource="Pool", property="AutoScalingGroupName", got="Group"),
+            Breaks(
+                template=_block(
+                    launch={"InstanceMarketOptions": {"MarketType": "capacity-block", "SpotOptions": {"MaxPrice": "9"}}}
+                ),
+                resource="Launch",
+                property="LaunchTemplateData.InstanceMarketOptions.SpotOptions",
+            ),
             Breaks(
                 template=_block(
                     properties={"VPCZoneIdentifier": [{"Ref": "A"}, {"Ref": "B"}]},
