@@ -73,7 +73,7 @@ EXPECTED: Mapping[str, frozenset[str]] = {
     "fleet_at_once": NOBODY_MEASURES_OR_PAYS,
     "fpga_development_with_hours": frozenset({"accelerators-not-measured"}),
     "gpu_of_either_size": NOBODY_MEASURES_OR_PAYS | {"no-idle-release", "instance-metadata-v1"},
-    "hyperpod_cluster": frozenset({"hyperpod-never-shrinks"}),
+    "hyperpod_cluster": frozenset({"hyperpod-never-shrinks", "cost-not-attributed"}),
     # Its only tag is what consoles call it.
     "launch_configuration_group": BARE
     | {
@@ -120,10 +120,10 @@ EXPECTED: Mapping[str, frozenset[str]] = {
     "parent_of_a_group": BARE,
     # An agent that has died says 100 % by FILL, and the fleet runs on, told to nobody.
     "queue_workers_from_zero": frozenset({"telemetry-gap-untold", "launch-failure-untold"}),
-    "sagemaker_endpoint_day_and_night": frozenset({"endpoint-never-at-zero"}),
-    "sagemaker_endpoint_to_zero": frozenset(),
-    "sagemaker_notebook_left_on": frozenset({"notebook-never-stops"}),
-    "sagemaker_notebook_that_stops": frozenset(),
+    "sagemaker_endpoint_day_and_night": frozenset({"endpoint-never-at-zero", "cost-not-attributed"}),
+    "sagemaker_endpoint_to_zero": frozenset({"cost-not-attributed"}),
+    "sagemaker_notebook_left_on": frozenset({"notebook-never-stops", "cost-not-attributed"}),
+    "sagemaker_notebook_that_stops": frozenset({"cost-not-attributed"}),
     # Its function starts and ends machines by a launch template of which nothing else here launches.
     "sam_that_starts_machines": NOBODY_MEASURES_OR_PAYS
     | {"logs-never-expire", "may-end-anything", "may-launch-anything", "may-take-any-role"},

@@ -90,7 +90,7 @@ EXPECTED: Mapping[str, frozenset[str]] = {
             "cost-not-attributed",
         }
     ),
-    "sagemaker_endpoint": frozenset(),
+    "sagemaker_endpoint": frozenset({"cost-not-attributed"}),
 }
 
 

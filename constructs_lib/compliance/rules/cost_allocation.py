@@ -2,7 +2,8 @@
 
 "Tag Auto Scaling groups and instances", Amazon EC2 Auto Scaling User Guide: tags of the group reach its instances if
 PropagateAtLaunch is true, and never the volumes. Tags that a deploy puts on the stack reach the instances, too; a
-template does not tell them. Read 2026-11.
+template does not tell them. ``AddTags``, Amazon SageMaker AI API Reference: tags of a domain and of a user profile
+reach the applications that they start. Read 2026-12.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Iterator, Mapping
 
 from constructs_lib.compliance.deployment import Deployment, Resource
 from constructs_lib.compliance.facts.accelerated_stacks import beside_accelerators
+from constructs_lib.compliance.facts.hosts import APP, DOMAIN, PROFILE, hosts
 from constructs_lib.compliance.facts.launches import (
     BATCH,
     FLEET,
@@ -92,22 +94,39 @@ def _passes_tags_on(owner: Resource) -> bool:
     return any_of(lambda each: each.flag("PropagateAtLaunch", default=False), tags)
 
 
-def _says_who_pays(launch: Launch) -> Iterator[Broken]:
+def _paid_for(deployment: Deployment) -> Iterator[Launch | Itself | NotKnown]:
+    yield from accelerated_launches(deployment)
+    for host in hosts(deployment):
+        yield host if isinstance(host, NotKnown) else Itself(host)
+
+
+def _says_who_pays(subject: Launch | Itself) -> Iterator[Broken]:
     """A tag of the owner or of its instances, of any key but Name, or a budget; a deploy may add the stack's tags."""
-    deployment = launch.owner.deployment
-    if deployment.resources(_BUDGET) or _has_tags_of_its_own(launch):
+    owner = subject.owner if isinstance(subject, Launch) else subject.resource
+    deployment = owner.deployment
+    tagged = _has_tags_of_its_own(subject) if isinstance(subject, Launch) else _is_tagged(owner)
+    if tagged or deployment.resources(_BUDGET):
         return
     if deployment.unread:
-        raise NotKnown(launch.owner, f"{deployment.unread[0]} may add tags or a budget")
-    own = launch.owner.properties
-    if launch.owner.type in _WITHOUT_TAGS:
-        place = launch.setting("TagSpecifications")
-    else:
-        place = own.at("ComputeResources.Tags" if launch.owner.type == BATCH else "Tags")
+        raise NotKnown(owner, f"{deployment.unread[0]} may add tags or a budget")
+    place = _place_for_tags(subject) if isinstance(subject, Launch) else owner.properties.at("Tags")
     yield place.broken(
         must="say who pays, or a budget has to stand beside it",
         cure="add a cost allocation tag, for example CostCenter, that its instances get, or an AWS::Budgets::Budget",
     )
+
+
+def _is_tagged(host: Resource) -> bool:
+    """Whether a host has a tag; applications of Studio have those of their user and domain, too."""
+    above = host.uses(PROFILE, DOMAIN) if host.type == APP else []
+    return any_of(lambda each: any_of(_may_tell_who_pays, each.properties.each("Tags")), [host, *above])
+
+
+def _place_for_tags(launch: Launch) -> Value:
+    own = launch.owner.properties
+    if launch.owner.type in _WITHOUT_TAGS:
+        return launch.setting("TagSpecifications")
+    return own.at("ComputeResources.Tags" if launch.owner.type == BATCH else "Tags")
 
 
 def _has_tags_of_its_own(launch: Launch) -> bool:
@@ -143,7 +162,7 @@ def _tells_somebody(subject: Itself) -> Iterator[Broken]:
 
 
 RULES = (
-    Rule(
+    Rule[Launch | Itself](
         id="cost-not-attributed",
         title="Accelerated capacity has a tag that tells who pays, or a budget beside it",
         severity=WARNING,
@@ -153,9 +172,12 @@ RULES = (
             "without a budget nobody hears of it before the bill does."
         ),
         cure_here="AcceleratedFleet tags what it launches; add your own with Tags.of(fleet).add('CostCenter', ...).",
-        cure_plain="Add Tags to the group, instance or environment, or an AWS::Budgets::Budget to the template.",
+        cure_plain=(
+            "Add Tags to the group, instance, environment, endpoint or notebook, or an AWS::Budgets::Budget to the "
+            "template."
+        ),
         link="https://docs.aws.amazon.com/awsaccountbilling/latest/aboutv2/cost-alloc-tags.html",
-        subjects=accelerated_launches,
+        subjects=_paid_for,
         judge=_says_who_pays,
     ),
     Rule(

@@ -10,12 +10,22 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from constructs_lib.compliance.deployment import Deployment, Resource
 from constructs_lib.compliance.facts.alarms import alarms
 from constructs_lib.compliance.facts.grants import check_outside, is_allowed_on
+from constructs_lib.compliance.facts.hosts import (
+    APP,
+    CLUSTER,
+    DOMAIN,
+    NOTEBOOK,
+    PROFILE,
+    SPACE,
+    Variant,
+    variants,
+)
 from constructs_lib.compliance.facts.loops import loops_of
 from constructs_lib.compliance.facts.machines import names_accelerators
 from constructs_lib.compliance.facts.reasons import has_stated
@@ -23,18 +33,9 @@ from constructs_lib.compliance.facts.scalable_targets import scales_to_zero, unm
 from constructs_lib.compliance.rule import WARNING, Itself, Rule, resources_of
 from constructs_lib.compliance.values import Broken, NotKnown, Value, all_of, any_of
 from constructs_lib.statements import MINIMUM
-from constructs_lib.template.settling import PartText
 
-_ENDPOINT = "AWS::SageMaker::Endpoint"
-_CONFIG = "AWS::SageMaker::EndpointConfig"
 _COMPONENT = "AWS::SageMaker::InferenceComponent"
-_NOTEBOOK = "AWS::SageMaker::NotebookInstance"
 _NOTEBOOK_SCRIPTS = "AWS::SageMaker::NotebookInstanceLifecycleConfig"
-_DOMAIN = "AWS::SageMaker::Domain"
-_PROFILE = "AWS::SageMaker::UserProfile"
-_SPACE = "AWS::SageMaker::Space"
-_APP = "AWS::SageMaker::App"
-_CLUSTER = "AWS::SageMaker::Cluster"
 
 _LOWERS_ENDPOINT = (
     "sagemaker:DeleteEndpoint",
@@ -48,68 +49,16 @@ _UPDATES_CLUSTER = ("sagemaker:UpdateCluster", "sagemaker:DeleteCluster", "sagem
 _WAKES_AT_ONE = "HasBacklogWithoutCapacity"
 _STOPS = re.compile(r"idle|auto-?stop|shutdown|stop-notebook|poweroff", re.IGNORECASE)
 _SETTINGS = {
-    _DOMAIN: ("DefaultUserSettings", "DefaultSpaceSettings"),
-    _PROFILE: ("UserSettings",),
-    _SPACE: ("SpaceSettings",),
+    DOMAIN: ("DefaultUserSettings", "DefaultSpaceSettings"),
+    PROFILE: ("UserSettings",),
+    SPACE: ("SpaceSettings",),
 }
 _IDLE = "AppLifecycleManagement.IdleSettings.LifecycleManagement"
 _APPS = ("JupyterLabAppSettings", "CodeEditorAppSettings")
 _GUIDE = "https://docs.aws.amazon.com/sagemaker/latest/dg"
 
 
-@dataclass(frozen=True)
-class _Variant:
-    """A production variant of an endpoint.
-
-    Attributes:
-        endpoint: that has it.
-        value: its entry in the endpoint's configuration.
-    """
-
-    endpoint: Resource
-    value: Value
-
-    @property
-    def resource(self) -> Resource:
-        """The configuration that has it."""
-        return self.value.resource
-
-
-def _variants(deployment: Deployment) -> Iterator[_Variant | NotKnown]:
-    """The accelerated variants of endpoints; a configuration without an endpoint runs nothing."""
-    for endpoint in deployment.resources(_ENDPOINT):
-        for config in _configs_of(endpoint):
-            try:
-                variants = config.properties.each("ProductionVariants")
-            except NotKnown as not_known:
-                yield not_known
-                continue
-            for variant in variants:
-                try:
-                    if any_of(names_accelerators, _types(variant)):
-                        yield _Variant(endpoint, variant)
-                except NotKnown as not_known:
-                    yield not_known
-    yield from loops_of(deployment, _ENDPOINT, _CONFIG)
-
-
-def _configs_of(endpoint: Resource) -> Sequence[Resource]:
-    """The configuration that it refers to, or names."""
-    named = endpoint.properties.raw.get("EndpointConfigName")
-    beside = endpoint.deployment.once(_configs_by_name).get(named, ()) if isinstance(named, (str, PartText)) else ()
-    return endpoint.uses(_CONFIG) or beside
-
-
-def _configs_by_name(deployment: Deployment) -> Mapping[object, Sequence[Resource]]:
-    named = ((each.properties.raw.get("EndpointConfigName"), each) for each in deployment.resources(_CONFIG))
-    return {name: (each,) for name, each in named if isinstance(name, (str, PartText))}
-
-
-def _types(variant: Value) -> list[Value]:
-    return [variant.at("InstanceType"), *(each.at("InstanceType") for each in variant.each("InstancePools"))]
-
-
-def _goes_to_zero(variant: _Variant) -> Iterator[Broken]:
+def _goes_to_zero(variant: Variant) -> Iterator[Broken]:
     ways = (_components_rest, _target_to_zero, _function_lowers, _has_reason, _seen)
     if any_of(lambda way: way(variant), ways):
         return
@@ -127,12 +76,12 @@ def _goes_to_zero(variant: _Variant) -> Iterator[Broken]:
         ]
 
 
-def _manages_to_zero(variant: _Variant) -> bool:
+def _manages_to_zero(variant: Variant) -> bool:
     scaling = variant.value.at("ManagedInstanceScaling")
     return scaling.text("Status") != "DISABLED" and scaling.number("MinInstanceCount") == 0
 
 
-def _components_rest(variant: _Variant) -> bool:
+def _components_rest(variant: Variant) -> bool:
     return _manages_to_zero(variant) and all_of(_component_rests, variant.endpoint.users(_COMPONENT))
 
 
@@ -157,46 +106,46 @@ def _component_holds(component: Resource) -> Iterator[Broken]:
         ]
 
 
-def _target_to_zero(variant: _Variant) -> bool:
+def _target_to_zero(variant: Variant) -> bool:
     """By its own target only an asynchronous endpoint comes to zero; a real-time one does by its components."""
     return _is_asynchronous(variant) and scales_to_zero(variant.endpoint, _name(variant))
 
 
-def _targets_unmoved(variant: _Variant) -> Iterator[Broken]:
+def _targets_unmoved(variant: Variant) -> Iterator[Broken]:
     if _is_asynchronous(variant):
         yield from unmoved(variant.endpoint, _name(variant))
 
 
-def _is_asynchronous(variant: _Variant) -> bool:
+def _is_asynchronous(variant: Variant) -> bool:
     return not variant.resource.properties.at("AsyncInferenceConfig").is_absent
 
 
-def _name(variant: _Variant) -> str | None:
+def _name(variant: Variant) -> str | None:
     return variant.endpoint.properties.at("EndpointName").text()
 
 
-def _function_lowers(variant: _Variant) -> bool:
+def _function_lowers(variant: Variant) -> bool:
     return is_allowed_on(variant.endpoint, _LOWERS_ENDPOINT)
 
 
-def _has_reason(variant: _Variant) -> bool:
+def _has_reason(variant: Variant) -> bool:
     return has_stated(variant.endpoint, MINIMUM) or has_stated(variant.resource, MINIMUM)
 
 
-def _seen(variant: _Variant) -> bool:
+def _seen(variant: Variant) -> bool:
     return check_outside(variant.endpoint)
 
 
 # --- asynchronous endpoints ------------------------------------------------------------------------------------------
 
 
-def _asynchronous(deployment: Deployment) -> Iterator[_Variant | NotKnown]:
-    for each in _variants(deployment):
+def _asynchronous(deployment: Deployment) -> Iterator[Variant | NotKnown]:
+    for each in variants(deployment):
         if isinstance(each, NotKnown) or _is_asynchronous(each):
             yield each
 
 
-def _wakes_for_one(variant: _Variant) -> Iterator[Broken]:
+def _wakes_for_one(variant: Variant) -> Iterator[Broken]:
     if not scales_to_zero(variant.endpoint, _name(variant)) or _watches_backlog(variant.endpoint.deployment):
         return
     check_outside(variant.endpoint)
@@ -285,7 +234,7 @@ def _studio_stops(settings: _AppSettings) -> Iterator[Broken]:
     if _stops_when_idle(settings) or _has_scripts(value):
         return
     check_outside(settings.resource)
-    if settings.resource.type == _SPACE:
+    if settings.resource.type == SPACE:
         yield value.broken(
             "DefaultResourceSpec.InstanceType",
             must="be a type without accelerators, or the settings of its domain stop what is idle",
@@ -316,13 +265,13 @@ def _inherited(settings: _AppSettings) -> Sequence[Value]:
         NotKnown: the domain is not in the templates.
     """
     resource, app = settings.resource, str(settings.value.path[-1])
-    if resource.type == _DOMAIN:
+    if resource.type == DOMAIN:
         return ()
-    domain = next(iter(resource.uses(_DOMAIN)), None)
+    domain = next(iter(resource.uses(DOMAIN)), None)
     if domain is None:
         raise NotKnown(resource, "its domain, which may stop idle applications, is not in the templates")
-    profiles = resource.uses(_PROFILE)
-    inherited = [domain.properties.at(f"{each}.{app}") for each in _SETTINGS[_DOMAIN]]
+    profiles = resource.uses(PROFILE)
+    inherited = [domain.properties.at(f"{each}.{app}") for each in _SETTINGS[DOMAIN]]
     return [*inherited, *(each.properties.at(f"UserSettings.{app}") for each in profiles)]
 
 
@@ -389,7 +338,7 @@ RULES = (
         cure_plain="Use inference components with a minimum of 0 instances, or an asynchronous endpoint with a "
         "scalable target of MinCapacity: 0.",
         link=f"{_GUIDE}/endpoint-auto-scaling-zero-instances.html",
-        subjects=_variants,
+        subjects=variants,
         judge=_goes_to_zero,
     ),
     Rule(
@@ -414,7 +363,7 @@ RULES = (
         cure_here="Stop it by a function on a schedule; the library has no construct for notebooks.",
         cure_plain="Name a lifecycle configuration whose script stops the instance when it is idle.",
         link=f"{_GUIDE}/notebook-lifecycle-config.html",
-        subjects=_of_type(_NOTEBOOK, "InstanceType"),
+        subjects=_of_type(NOTEBOOK, "InstanceType"),
         judge=_notebook_stops,
     ),
     Rule(
@@ -438,7 +387,7 @@ RULES = (
         cure_here="Leave it out of the stack; the library has no construct for Studio.",
         cure_plain="Remove the AWS::SageMaker::App: people start theirs when they need it.",
         link="https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/aws-resource-sagemaker-app.html",
-        subjects=_of_type(_APP, "ResourceSpec.InstanceType"),
+        subjects=_of_type(APP, "ResourceSpec.InstanceType"),
         judge=_app_stops,
     ),
     Rule(
@@ -450,7 +399,7 @@ RULES = (
         cure_here="For single jobs use AcceleratedFleet, which goes back to zero after them.",
         cure_plain="Set AutoScaling: {Mode: Enable, AutoScalerType: Karpenter}.",
         link=f"{_GUIDE}/sagemaker-hyperpod-eks-autoscaling.html",
-        subjects=resources_of(_CLUSTER, having=_has_accelerators),
+        subjects=resources_of(CLUSTER, having=_has_accelerators),
         judge=_cluster_shrinks,
     ),
 )

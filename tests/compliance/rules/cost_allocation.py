@@ -41,7 +41,68 @@ def _instance(**properties: Any) -> dict[str, Any]:
     )
 
 
+_OWN_TAG = [{"Key": "team", "Value": "vision"}]
+
+
+def _endpoint(kind: str = "ml.g6.xlarge", **properties: Any) -> dict[str, Any]:
+    return template(
+        Config={
+            "Type": "SageMaker::EndpointConfig",
+            "Properties": {"ProductionVariants": [{"InstanceType": kind}], "Tags": _OWN_TAG},
+        },
+        Endpoint={
+            "Type": "SageMaker::Endpoint",
+            "Properties": {"EndpointConfigName": {"Fn::GetAtt": ["Config", "EndpointConfigName"]}, **properties},
+        },
+    )
+
+
+def _of_sagemaker(kind: str, **properties: Any) -> dict[str, Any]:
+    return template(Host={"Type": f"SageMaker::{kind}", "Properties": properties})
+
+
+def _app(**user: Any) -> dict[str, Any]:
+    own = {"UserProfileName": {"Ref": "User"}, "ResourceSpec": {"InstanceType": "ml.g5.xlarge"}}
+    return template(
+        App={"Type": "SageMaker::App", "Properties": own}, User={"Type": "SageMaker::UserProfile", "Properties": user}
+    )
+
+
+_GROUPS_OF_CLUSTER = [{"InstanceType": "ml.m5.large"}, {"InstanceType": "ml.p5.48xlarge"}]
+
 CASES = (
+    Case(
+        rule="cost-not-attributed",
+        breaks=(
+            # What the configuration has, the endpoint has not.
+            Breaks(template=_endpoint(), resource="Endpoint", property="Tags", got="nothing"),
+            Breaks(template=_endpoint(Tags=[{"Key": "Name", "Value": "x"}]), resource="Endpoint", property="Tags"),
+            Breaks(
+                template=_of_sagemaker("NotebookInstance", InstanceType="ml.g5.xlarge"),
+                resource="Host",
+                property="Tags",
+            ),
+            Breaks(
+                template=_of_sagemaker("Cluster", InstanceGroups=_GROUPS_OF_CLUSTER), resource="Host", property="Tags"
+            ),
+            Breaks(template=_app(), resource="App", property="Tags"),
+        ),
+        keeps=(
+            _endpoint(Tags=_OWN_TAG),
+            _endpoint("ml.m5.large"),
+            _of_sagemaker("NotebookInstance", InstanceType="ml.g5.xlarge", Tags=_OWN_TAG),
+            _of_sagemaker("Cluster", InstanceGroups=_GROUPS_OF_CLUSTER, Tags=_OWN_TAG),
+            _of_sagemaker("Cluster", InstanceGroups=_GROUPS_OF_CLUSTER[:1]),
+            # A user's tags reach the applications.
+            _app(Tags=_OWN_TAG),
+            {"Resources": {**_endpoint()["Resources"], "Budget": {"Type": "AWS::Budgets::Budget", "Properties": {}}}},
+        ),
+        unknown=(
+            _GIVEN | _endpoint(Tags={"Ref": "Given"}),
+            _GIVEN | _of_sagemaker("NotebookInstance", InstanceType={"Ref": "Given"}),
+            {"Transform": "House"} | _endpoint(),
+        ),
+    ),
     Case(
         rule="tags-do-not-reach-instances",
         breaks=(
