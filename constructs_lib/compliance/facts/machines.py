@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 from functools import cache
 
 from constructs_lib.catalog import AcceleratedType, known_types, lookup
+from constructs_lib.catalog.withdrawn import withdrawn_family
 from constructs_lib.compliance.values import Value
 from constructs_lib.errors import UnknownInstanceTypeError, UnsupportedInstanceTypeError
 
@@ -34,7 +35,7 @@ def is_accelerated(name: str) -> bool | None:
         name: of an EC2 type, or of one of SageMaker's, which stand behind ``ml.``.
     """
     bare = _bare(name)
-    if bare in known_types() or bare.partition(".")[0] in _families():
+    if bare in known_types() or bare.partition(".")[0] in _families() or withdrawn_family(bare) is not None:
         return True
     try:
         lookup(bare)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from constructs_lib.catalog import AcceleratedType, offered_in, regions
+from constructs_lib.catalog.withdrawn import withdrawn_family
 from constructs_lib.compliance.deployment import Deployment, Resource
 from constructs_lib.compliance.facts.agents import start_of
 from constructs_lib.compliance.facts.images import image_named
@@ -60,6 +61,13 @@ def _retired(launch: Launch) -> Iterator[Broken]:
         if facts.status == "retired":
             since = f" (it was withdrawn on {facts.retired_on})" if facts.retired_on else ""
             yield value.broken(must=f"be a type that AWS still offers{since}", cure=_instead(facts))
+    for value in launch.named_types:
+        gone = withdrawn_family(value.text() or "")
+        if gone is not None:
+            yield value.broken(
+                must="be a type that AWS still offers: EC2 does not know it any more",
+                cure=f"use a type of the family {gone.successor} in place of {gone.family}",
+            )
 
 
 def _previous(launch: Launch) -> Iterator[Broken]:

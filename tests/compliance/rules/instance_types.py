@@ -82,8 +82,17 @@ CASES = (
                 property="MixedInstancesPolicy.LaunchTemplate.Overrides[1].InstanceType",
                 got="g3.4xlarge",
             ),
+            # EC2 does not even describe it any more.
+            Breaks(template=group("g2.2xlarge"), resource="Launch", property=_TYPE, got="g2.2xlarge"),
+            Breaks(
+                template=_environment("g6", "g2"),
+                resource="Batch",
+                property="ComputeResources.InstanceTypes[1]",
+                got="g2",
+            ),
         ),
-        keeps=(group("g6.xlarge"), group("p3.2xlarge")),
+        # Inf1 is old, and AWS still offers it.
+        keeps=(group("g6.xlarge"), group("p3.2xlarge"), group("inf1.xlarge")),
         unknown=(_UNKNOWN_TYPE, _SOME_ACCELERATED),
     ),
     Case(
