@@ -8,11 +8,12 @@ import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from constructs_lib.cli.arguments import Commands, Parser, add_command
+from constructs_lib.cli.arguments import Commands, Parser, add_command, parameters_of
 from constructs_lib.cli.spelling import Spelling, options_of
 from constructs_lib.cli.statuses import FINE, FOUND
 from constructs_lib.errors import ArgumentError, MissingExtraError
@@ -55,6 +56,7 @@ _SPELLING = Spelling(
     options={
         **options_of("template", "trace", "fleet", "seed", "region", "start", "usd_per_hour", "days", "jobs_per_day"),
         **options_of("image_gb", "model_gb", "trace_format"),
+        "parameters": "--parameter",
         "model_s": "--model-time",
         "driver_baked": "--driver",
         "capacity_wait": "--no-capacity-wait",
@@ -87,6 +89,9 @@ def add_to(commands: Commands[Parser]) -> None:
     added.add_argument("--template", metavar="PATH", help="a template, the folder that cdk synth wrote, or -")
     added.add_argument("--stack", metavar="NAME", help="of the folder; default: the one that has a fleet")
     added.add_argument("--fleet", metavar="ID", help="logical id of its group, or its beginning; default: the only one")
+    added.add_argument(
+        "--parameter", action="append", metavar="NAME=VALUE", help="of the template, as the deploy passes it"
+    )
     _add_trace(added.add_argument_group("the work"))
     _add_scenario(added.add_argument_group("what the cloud does"))
     asked = added.add_argument_group("what is asked")
@@ -155,6 +160,7 @@ def _rehearse(chosen: argparse.Namespace) -> int:
     try:
         from constructs_lib.rehearsal.run import rehearse
         from constructs_lib.rehearsal.template import Template
+        from constructs_lib.rehearsal.template_parameters import with_parameters
     except ImportError as error:
         if error.name is None or error.name.split(".")[0] not in _EXTRA:
             raise
@@ -165,6 +171,7 @@ def _rehearse(chosen: argparse.Namespace) -> int:
     from constructs_lib.cli.progress import measured
 
     stack = _stack(chosen)
+    stack = replace(stack, template=with_parameters(stack.template, parameters_of(_WHERE, chosen.parameter or ())))
     group, _ = Template(stack.template).group(chosen.fleet)
     with measured("Rehearsing") as say:
         found = rehearse(

@@ -21,6 +21,7 @@ from constructs_lib.template.settling import (
     whole,
 )
 
+_SAY_SUBNETS = "pass --subnet ID"
 _ASKED = "subnets"
 
 
@@ -57,7 +58,7 @@ def places(account: Account, group: Group, given: Sequence[str]) -> tuple[list[P
         wanted += [each for each in given if each not in wanted]
     for problem in problems:
         message = f"where the group launches cannot be known: {problem.reason}"
-        findings.append(_finding(group, "unknown", message, problem.cure))
+        findings.append(_finding(group, "unknown", message, f"{problem.cure}, or {_SAY_SUBNETS}"))
     found: list[Place] = []
     try:
         found += _existing(account, group, [each for each in wanted if isinstance(each, str)], findings)
@@ -69,7 +70,7 @@ def places(account: Account, group: Group, given: Sequence[str]) -> tuple[list[P
     except Refused as refused:
         findings.append(refused.finding(group.logical_id, "zones"))
     if not found and not findings:
-        cure = "name subnets in the template, or pass --subnet ID"
+        cure = f"name subnets in the template, or {_SAY_SUBNETS}"
         findings.append(_finding(group, "unknown", "the template does not say where the group launches", cure))
     return found, findings
 
@@ -103,7 +104,7 @@ def _parameter(account: Account, wanted: SsmParameter) -> object:
         value = ssm_value(account, wanted.name)
     except Refused as refused:
         return Unknown(refused.reason, refused.cure)
-    missing = Unknown(f"there is no SSM parameter {wanted.name}", "correct its name, or pass --subnet ID")
+    missing = Unknown(f"there is no SSM parameter {wanted.name}", "correct its name")
     return missing if value is None else value
 
 
@@ -112,12 +113,12 @@ def _is_subnet(made: Made) -> bool:
 
 
 def _unsettled() -> Unknown:
-    return Unknown("the subnets are settled by the deploy", "pass --subnet ID")
+    return Unknown("the subnets are settled by the deploy", "write their ids into the template")
 
 
 def _output(account: Account, wanted: StackOutput) -> object:
     """Value of an output of a stack that is deployed already."""
-    cure = "deploy that stack first, or pass --subnet ID"
+    cure = "deploy that stack first"
     try:
         if wanted.stack is None:
             exports = account.ask("cloudformation", "list_exports", "Exports")

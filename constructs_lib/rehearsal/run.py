@@ -23,6 +23,7 @@ from constructs_lib.rehearsal.record import Record
 from constructs_lib.rehearsal.report import Reading, Rehearsal, Way, ratio
 from constructs_lib.rehearsal.simulate import Scenario, simulate
 from constructs_lib.rehearsal.template import Template
+from constructs_lib.rehearsal.template_parameters import with_parameters
 from constructs_lib.rehearsal.template_start import start_of_template
 from constructs_lib.rehearsal.trace import Trace
 from constructs_lib.rehearsal.tunable import Tunable, adaptive_copy
@@ -63,6 +64,7 @@ def rehearse(
     trace: Trace,
     *,
     fleet: str | None = None,
+    parameters: Mapping[str, str] | None = None,
     scenario: Scenario | None = None,
     seed: int = 0,
     compare: bool = False,
@@ -77,6 +79,7 @@ def rehearse(
         template: synthesized, as plain data.
         trace: of work.
         fleet: logical id of the Auto Scaling group, or its beginning. Default: the only one.
+        parameters: values of the template's parameters. Default: their own defaults.
         scenario: what the cloud does. Default: starts take what is published of those of the template's image; nothing
             is taken back, nothing fails.
         seed: of all that is drawn. Default: 0.
@@ -87,9 +90,10 @@ def rehearse(
         said: is told how far it is. Default: nobody is.
 
     Raises:
-        FleetError: the template has no such fleet, or asks for what is not simulated; a job needs more accelerators
-            than an instance has.
+        FleetError: the template has no such fleet or parameter, or asks for what is not simulated; a job needs more
+            accelerators than an instance has.
     """
+    template = with_parameters(template, parameters or {})
     read = Template(template)
     group, _ = read.group(fleet)
     if scenario is None:

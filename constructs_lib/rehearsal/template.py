@@ -38,6 +38,8 @@ _GROUP_SETTINGS = ("AUTO_SCALING_GROUP_NAME", "GROUP_LOGICAL_ID")
 """The settings by which a function of ours is told its group."""
 _USUAL_ZONES = 2
 _MOST_ZONES = 6
+_AT_LAUNCH = "resolve:ssm:"
+"""What an image begins with that EC2 reads from its parameter at each launch."""
 _COLLECTS_NOTHING = '{"metrics": {"metrics_collected": {}}}'
 
 
@@ -45,17 +47,14 @@ class Template:
     """A template dict and the questions that the simulator asks of it, all about one fleet of those it may have.
 
     What is asked once is kept: a template does not change. ``fleet`` is the logical id of the Auto Scaling group, or
-    how that begins; it can be left out of a template with one group. ``parameters`` are values for the template's.
-    ``notes`` tell what of the template is left out.
+    how that begins; it can be left out of a template with one group. ``notes`` tell what of the template is left out.
     """
 
-    def __init__(
-        self, body: Mapping[str, Any], *, fleet: str | None = None, parameters: Mapping[str, str] | None = None
-    ) -> None:
+    def __init__(self, body: Mapping[str, Any], *, fleet: str | None = None) -> None:
         check_body(body)
         self.body = body
         self._fleet = fleet
-        self._resolver = Resolver(body, parameters)
+        self._resolver = Resolver(body)
         self._resources: dict[str, Properties] = {}
         self._kept: dict[str, Any] = {}
         self.notes: list[str] = []
@@ -211,10 +210,18 @@ class Template:
             self._note(note)
         return launch
 
-    def image_as_written(self) -> Any:
-        """Return the machine image as the template has it, since a parameter's name tells what is on it."""
+    def image_parameter(self) -> str | None:
+        """Return the name of the SSM parameter that the machine image comes from, which tells what is on it.
+
+        None: it comes from none.
+        """
         launch = self.launch_settings()
-        return launch.as_written("ImageId") if isinstance(launch, Properties) else None
+        if not isinstance(launch, Properties) or "ImageId" not in launch:
+            return None
+        found = launch.ssm_parameter("ImageId")
+        if found is None and str(launch["ImageId"]).startswith(_AT_LAUNCH):
+            return str(launch["ImageId"]).removeprefix(_AT_LAUNCH).partition(":")[0]
+        return found
 
     def _named(self, kind: str, reference: Any, name: str = "LaunchConfigurationName") -> Properties | None:
         for logical_id, properties in self.resources(kind).items():

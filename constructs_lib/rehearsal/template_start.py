@@ -46,7 +46,7 @@ def start_of_template(
     read = Template(template, fleet=group)
     notes = []
     if driver_baked is None:
-        driver_baked, note = _driver(_image(template, read.image_as_written()))
+        driver_baked, note = _driver(read.image_parameter())
         notes.append(note)
     is_told = bool(read.launch_settings()) or "MixedInstancesPolicy" in read.properties(group)
     types = read.purchasing().types if is_told else ()
@@ -67,14 +67,3 @@ def _driver(image: str | None) -> tuple[bool, str]:
     if any(word in image for word in _WITH_DRIVER):
         return True, f"the machine image has the driver: {image}"
     return False, f"the machine image has no driver, so each start installs it: {image}"
-
-
-def _image(template: Mapping[str, Any], image: Any) -> str | None:
-    """The name of the SSM parameter that an image id comes from, None if it comes from none."""
-    if isinstance(image, Mapping) and isinstance(image.get("Ref"), str):
-        parameter = template.get("Parameters", {}).get(image["Ref"], {})
-        if str(parameter.get("Type", "")).startswith("AWS::SSM::Parameter::Value"):
-            return str(parameter.get("Default", "")) or None
-    if isinstance(image, str) and "resolve:ssm:" in image:
-        return image.partition("resolve:ssm:")[2].rstrip("}").partition(":")[0]
-    return None

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from typing import Any, TypeGuard
 
@@ -23,7 +23,7 @@ _LONGEST = 1_000_000
 _DYNAMIC = re.compile(r"\{\{resolve:ssm:([^:}]+)(?::[0-9]+)?\}\}")
 _OUTPUTS = "Outputs."
 _SSM_PARAMETER = "AWS::SSM::Parameter::Value<"
-_SAY_IT = "write the value into the template, or pass --subnet ID if it stands for subnets"
+_SAY_IT = "write the value into the template"
 
 
 @dataclass(frozen=True)
@@ -100,6 +100,7 @@ class StackOutput:
 Marker = Unknown | Made | SsmParameter | Zones | ZoneAt | StackOutput
 _MARKERS = (Unknown, Made, SsmParameter, Zones, ZoneAt, StackOutput)
 _NO_VALUE = object()
+_CONDITIONS = "Fn::Equals, Fn::And, Fn::Or, Fn::Not and Condition"
 
 
 @dataclass(frozen=True)
@@ -112,12 +113,14 @@ class Surroundings:
         parameters: values that the deploy passes for the template's parameters: texts, or what a parent stack passes,
             settled.
         beside: templates of other stacks that are deployed with it, by the name of the stack.
+        pseudo: values of pseudo parameters, such as ``AWS::StackId``, that the others do not tell.
     """
 
     region: str | None
     account: str | None = None
     parameters: Mapping[str, object] = field(default_factory=dict)
     beside: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    pseudo: Mapping[str, object] = field(default_factory=dict)
 
 
 class Template:
@@ -141,7 +144,7 @@ class Template:
         self._stack = stack
         self._neighbours: dict[str, Template] = {}
         self._nested: dict[str, Template] = {}
-        self._conditions: dict[str, bool | None] = {}
+        self._conditions: dict[str, bool | Unknown] = {}
         self._outputs: dict[str, object] = {}
         self._exports: dict[str, str] | None = None
         self._functions: Mapping[str, Callable[[Any, int], object]] = {
@@ -188,6 +191,10 @@ class Template:
         resource = _mapping(self._section("Resources").get(logical_id))
         return mapping(self.settle(_mapping(resource.get("Properties"))))
 
+    def condition(self, name: str) -> bool | Unknown:
+        """Whether a condition of the template holds."""
+        return self._named_condition(name, 0)
+
     def settle(self, value: object) -> Any:
         """Plain data, with a marker where the template alone does not tell."""
         settled = self._settle(value, 0)
@@ -198,7 +205,7 @@ class Template:
 
     def _is_made(self, resource: object) -> bool:
         condition = _mapping(resource).get("Condition")
-        return not isinstance(condition, str) or self._condition({"Condition": condition}, 0) is not False
+        return not isinstance(condition, str) or self.condition(condition) is not False
 
     def _settle(self, value: object, depth: int) -> object:
         if depth > _DEEPEST:
@@ -236,6 +243,7 @@ class Template:
     def _pseudo(self, name: str) -> object:
         region = self._surroundings.region
         known = {
+            **self._surroundings.pseudo,
             "AWS::NoValue": _NO_VALUE,
             "AWS::Region": region,
             "AWS::AccountId": self._surroundings.account,
@@ -358,36 +366,43 @@ class Template:
     def _if(self, argument: object, depth: int) -> object:
         if not isinstance(argument, (list, tuple)) or len(argument) != 3:
             return _malformed("Fn::If")
-        truth = self._condition({"Condition": argument[0]}, depth)
-        if truth is None:
+        if not isinstance(argument[0], str):
+            return _malformed("Fn::If")
+        truth = self._named_condition(argument[0], depth)
+        if isinstance(truth, Unknown):
             sides = [self._settle(side, depth) for side in argument[1:]]
             if sides[0] == sides[1] and not _holds_marker(sides[0]):
                 return sides[0]
-            reason = f"condition {argument[0]} depends on what the deploy is given"
-            return Unknown(reason, "pass --parameter NAME=VALUE", choices=_choices(sides))
+            return replace(truth, choices=_choices(sides))
         return self._settle(argument[1] if truth else argument[2], depth)
 
-    def _condition(self, condition: object, depth: int) -> bool | None:
-        """Whether a condition holds; None if that is not known."""
-        if depth > _DEEPEST or not isinstance(condition, Mapping) or len(condition) != 1:
-            return None
-        ((name, argument),) = condition.items()
-        if name == "Condition":
-            return self._named_condition(argument, depth) if isinstance(argument, str) else None
-        if not isinstance(argument, (list, tuple)):
-            return None
-        if name == "Fn::Equals" and len(argument) == 2:
-            left, right = (self._settle(side, depth + 1) for side in argument)
-            return None if is_marker(left) or is_marker(right) else str(left) == str(right)
-        truths = [self._condition(item, depth + 1) for item in argument]
-        return _combined(name, truths)
-
-    def _named_condition(self, name: str, depth: int) -> bool | None:
-        """Whether a condition of the template holds, which is worked out once; one that refers to itself never does."""
+    def _named_condition(self, name: str, depth: int) -> bool | Unknown:
+        """Whether a condition of the template holds, which is worked out once."""
+        if name not in self._section("Conditions"):
+            return Unknown(f"the template has no condition {name}", "add it to its Conditions")
         if name not in self._conditions:
-            self._conditions[name] = None
-            self._conditions[name] = self._condition(self._section("Conditions").get(name), depth + 1)
+            self._conditions[name] = Unknown(f"condition {name} refers to itself", "correct the template")
+            self._conditions[name] = self._judge(name, self._section("Conditions")[name], depth + 1)
         return self._conditions[name]
+
+    def _judge(self, name: str, condition: object, depth: int) -> bool | Unknown:
+        """Whether a condition, or a part of it, holds; ``name`` is that of the whole."""
+        misspelt = Unknown(f"condition {name} is not made of {_CONDITIONS}", "correct the template")
+        if depth > _DEEPEST or not isinstance(condition, Mapping) or len(condition) != 1:
+            return misspelt
+        ((function, argument),) = condition.items()
+        if function == "Condition":
+            return self._named_condition(argument, depth) if isinstance(argument, str) else misspelt
+        if not isinstance(argument, (list, tuple)) or not argument:
+            return misspelt
+        if function == "Fn::Equals" and len(argument) == 2:
+            left, right = (self._settle(side, depth + 1) for side in argument)
+            if is_marker(left) or is_marker(right):
+                return Unknown(f"condition {name} depends on what the deploy is given", "pass --parameter NAME=VALUE")
+            return str(left) == str(right)
+        truths = [self._judge(name, item, depth + 1) for item in argument]
+        combined = _combined(function, truths)
+        return misspelt if combined is None else combined
 
     def _zones(self, argument: object, depth: int) -> object:
         region = self._settle(argument, depth)
@@ -558,12 +573,12 @@ def _holds_marker(value: object) -> bool:
     return any(map(_holds_marker, value)) if isinstance(value, list) else is_marker(value)
 
 
-def _combined(name: str, truths: Sequence[bool | None]) -> bool | None:
-    if name == "Fn::Not" and len(truths) == 1:
-        return None if truths[0] is None else not truths[0]
-    deciding = {"Fn::And": False, "Fn::Or": True}.get(name)
-    if deciding is None or not truths:
-        return None
-    if deciding in truths:
+def _combined(function: str, truths: Sequence[bool | Unknown]) -> bool | Unknown | None:
+    """What a function makes of conditions, as far as those that are known decide it; None if it takes none such."""
+    doubt = next((each for each in truths if isinstance(each, Unknown)), None)
+    if function == "Fn::Not" and len(truths) == 1:
+        return not truths[0] if doubt is None else doubt
+    deciding = {"Fn::And": False, "Fn::Or": True}.get(function)
+    if deciding is None or deciding in truths:
         return deciding
-    return None if None in truths else not deciding
+    return not deciding if doubt is None else doubt

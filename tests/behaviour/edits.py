@@ -92,6 +92,10 @@ def without_schedule(template: Mapping[str, Any], package: str) -> Body:
     for schedule in reader.schedules().values():
         if function in schedule.functions:
             del body["Resources"][schedule.id]
+            allowed = {"Fn::GetAtt": [schedule.id, "Arn"]}
+            for id, permission in list(body["Resources"].items()):
+                if permission.get("Properties", {}).get("SourceArn") == allowed:
+                    del body["Resources"][id]
     return body
 
 

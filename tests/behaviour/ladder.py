@@ -33,9 +33,7 @@ class Ladder:
     def __init__(self, template: Mapping[str, Any], names: Sequence[str], conditions: Conditions | None = None) -> None:
         self._workers: list[Workers] = []
         queue = WorkQueue(_queue_url(template))
-        self.steps = [
-            World(_part(template, names, name), workers=self._hire(queue), conditions=conditions) for name in names
-        ]
+        self.steps = [World(template, fleet=name, workers=self._hire(queue), conditions=conditions) for name in names]
         for number, step in enumerate(self.steps):
             describe = _describing(self.steps[: number + 1])
             vars(step.account)["autoscaling_describe_auto_scaling_groups"] = describe
@@ -83,13 +81,6 @@ def _describing(steps: Sequence[World]) -> Callable[[Answer], Answer]:
         return answers.get(name, own)(request)
 
     return describe
-
-
-def _part(template: Mapping[str, Any], names: Sequence[str], name: str) -> dict[str, Any]:
-    """The template without what belongs to the other steps."""
-    others = tuple(each for each in names if each != name)
-    mine = {id: resource for id, resource in template["Resources"].items() if not id.startswith(others)}
-    return {**template, "Resources": mine}
 
 
 def _queue_url(template: Mapping[str, Any]) -> str:

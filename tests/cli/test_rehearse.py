@@ -17,6 +17,7 @@ import yaml
 
 from constructs_lib.rehearsal.record import Record
 from constructs_lib.rehearsal.report import Rehearsal
+from constructs_lib.rehearsal.template import Template
 from constructs_lib.rehearsal.trace import Trace
 from constructs_lib.rehearsal.traces import GENERATORS
 from constructs_lib.rehearsal.tune import MOST_RUNS
@@ -199,6 +200,19 @@ def test_options_reach_the_rehearsal(accel_fleet: Command, playing: Playing, usu
     assert scenario.no_capacity == ((7_200, 18_000), (6_000, 7_000))
     assert scenario.start == datetime(2026, 2, 3, 6, tzinfo=timezone.utc)
     assert (asked["prices"].region, asked["prices"].usd_per_hour) == ("eu-west-1", 1.5)
+
+
+def test_a_parameter_reaches_the_template(accel_fleet: Command, playing: Playing, tmp_path: Path, trace: Path) -> None:
+    size = {"Type": "Number", "Default": 4}
+    group = {**GROUP, "Properties": {**GROUP["Properties"], "MaxSize": {"Ref": "Most"}}}
+    file = tmp_path / "sized.json"
+    file.write_text(
+        json.dumps({"Parameters": {"Most": size}, "Resources": {**TEMPLATE["Resources"], "FleetASG": group}})
+    )
+
+    accel_fleet(f"rehearse --template {file} --trace {trace} --parameter Most=9")
+
+    assert Template(playing.asked["template"]).group()[1]["MaxSize"] == "9"
 
 
 def test_what_is_known_of_a_start_reaches_it(accel_fleet: Command, playing: Playing, usual: str) -> None:
@@ -410,6 +424,8 @@ def test_a_template_in_yaml_is_read_like_one_in_json(
         "--template /no/such/file --trace {trace}",
         "--template {template} --trace {trace} --fleet NoSuchFleet",
         "--template {template} --trace {trace} --stack One",
+        "--template {template} --trace {trace} --parameter Most=9",
+        "--template {template} --trace {trace} --parameter Most",
         "--template {template} --trace {trace} --json - --html -",
         "--template {template} --trace {trace} --boot 90",
         "--template {template} --trace {trace} --boot 90 --ready 60",

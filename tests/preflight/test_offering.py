@@ -111,7 +111,7 @@ def test_subnets_that_the_template_does_not_tell() -> None:
     )
     report = ask(document=document)
     finding = only(report, "subnets")
-    assert (finding.severity, finding.cure) == ("unknown", "pass --parameter Subnets=VALUE")
+    assert (finding.severity, finding.cure) == ("unknown", "pass --parameter Subnets=VALUE, or pass --subnet ID")
     assert not found(report, _OFFERED)
     assert only(ask(document=document, subnets=["subnet-b"]), _OFFERED).message == "g6.xlarge in us-east-1b"
     given = ask(document=document, parameters={"Subnets": "subnet-a,subnet-b"})

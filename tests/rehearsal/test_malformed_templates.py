@@ -129,17 +129,17 @@ def test_property_of_another_shape(path: str, value: object, named: str) -> None
 @pytest.mark.parametrize(
     ("function", "named"),
     [
-        ({"Ref": ["x"]}, "Workers: MaxSize must be a valid Ref"),
-        ({"Fn::If": ["a", "b"]}, "Workers: MaxSize must be a valid Fn::If"),
-        ({"Fn::If": [["x"], 1, 2]}, "Workers: MaxSize must be a valid Fn::If"),
-        ({"Fn::Sub": 7}, "Workers: MaxSize must be a valid Fn::Sub"),
-        ({"Fn::Sub": ["${A}"]}, "Workers: MaxSize must be a valid Fn::Sub"),
-        ({"Fn::FindInMap": 1}, "Workers: MaxSize must be a valid Fn::FindInMap"),
-        ({"Fn::GetAtt": 3}, "Workers: MaxSize must be a valid Fn::GetAtt"),
-        ({"Fn::Split": "a"}, "Workers: MaxSize must be a valid Fn::Split"),
-        ({"Fn::If": ["Circle", 1, 2]}, "condition Circle: value must not depend on itself"),
-        ({"Fn::If": ["Odd", 1, 2]}, "condition Odd: value must be made of"),
-        ({"Fn::If": ["Empty", 1, 2]}, "condition Empty: value must be made of"),
+        ({"Ref": ["x"]}, "Workers: MaxSize must be known, and Ref is not written as"),
+        ({"Fn::If": ["a", "b"]}, "Workers: MaxSize must be known, and Fn::If is not written as"),
+        ({"Fn::If": [["x"], 1, 2]}, "Workers: MaxSize must be known, and Fn::If is not written as"),
+        ({"Fn::Sub": 7}, "Workers: MaxSize must be known, and Fn::Sub is not written as"),
+        ({"Fn::Sub": ["${A}"]}, "Workers: MaxSize must be known, and Fn::Sub is not written as"),
+        ({"Fn::FindInMap": 1}, "Workers: MaxSize must be known, and Fn::FindInMap is not written as"),
+        ({"Fn::GetAtt": 3}, "Workers: MaxSize must be known, and Fn::GetAtt is not written as"),
+        ({"Fn::Split": "a"}, "Workers: MaxSize must be known, and Fn::Split is not written as"),
+        ({"Fn::If": ["Circle", 1, 2]}, "Workers: MaxSize must be known, and condition Circle refers to itself"),
+        ({"Fn::If": ["Odd", 1, 2]}, "Workers: MaxSize must be known, and condition Odd is not made of Fn::Equals"),
+        ({"Fn::If": ["Empty", 1, 2]}, "Workers: MaxSize must be known, and condition Empty is not made of Fn::Equals"),
     ],
 )
 def test_function_that_is_given_something_else_than_it_takes(function: Body, named: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from constructs_lib.errors import ArgumentError
 from constructs_lib.rehearsal.cloud.calendar import Cron
 from constructs_lib.rehearsal.cloud.purchasing import Purchasing
 from constructs_lib.rehearsal.template import Template
+from constructs_lib.rehearsal.template_parameters import with_parameters
 from tests.rehearsal.cloud.plain import Body, plain_template, policy, resource, tracking
 
 
@@ -39,6 +41,12 @@ def _with(section: dict[str, Any], **group: Any) -> Template:
         ({"Fn::If": ["IsSmallHere", "yes", "no"]}, "yes"),
         ({"Fn::If": ["Either", "yes", "no"]}, "yes"),
         ({"Ref": "Zones"}, ["a", "b"]),
+        ({"Fn::GetAZs": ""}, ["us-east-1a", "us-east-1b", "us-east-1c"]),
+        ({"Fn::Select": [1, {"Fn::GetAZs": {"Ref": "AWS::Region"}}]}, "us-east-1b"),
+        ({"Fn::ImportValue": "Subnets"}, "import:Subnets"),
+        ({"Fn::GetStackOutput": {"StackName": "Net", "OutputName": "Subnets"}}, "output:Net:Subnets"),
+        ("{{resolve:ssm:/golden/ami}}", "/golden/ami"),
+        ({"Ref": "AWS::StackId"}, "arn:aws:cloudformation:us-east-1:111122223333:stack/Fleet/1"),
         ({"Fn::Length": [1, 2, 3]}, 3),
         ({"Fn::ToJsonString": {"a": {"Ref": "Size"}}}, '{"a": "small"}'),
         ([1, {"Ref": "AWS::NoValue"}, 2], [1, 2]),
@@ -71,14 +79,40 @@ def test_intrinsic_functions(raw: object, value: object) -> None:
 def test_parameter_can_be_given_a_value() -> None:
     body = {**plain_template(MaxSize={"Ref": "Most"}), "Parameters": {"Most": {"Type": "Number", "Default": 3}}}
     assert Template(body).group()[1]["MaxSize"] == 3
-    assert Template(body, parameters={"Most": "5"}).group()[1]["MaxSize"] == "5"
+    assert Template(with_parameters(body, {"Most": "5"})).group()[1]["MaxSize"] == "5"
+    assert Template(with_parameters(body, {})).group()[1]["MaxSize"] == 3
+
+
+@pytest.mark.parametrize(
+    ("values", "named"),
+    [
+        (
+            {"Mots": "5"},
+            "rehearse: parameters must name parameters of the template: Most, Size, got 'Mots'; did you mean 'Most'? "
+            "name one of them",
+        ),
+        (
+            {"Size": "huge"},
+            "rehearse: parameters['Size'] must be one of small, 2, got 'huge'; give a value that is allowed",
+        ),
+    ],
+)
+def test_parameter_that_a_deploy_would_not_take(values: dict[str, str], named: str) -> None:
+    declared = {"Most": {"Type": "Number"}, "Size": {"Type": "String", "AllowedValues": ["small", 2]}}
+    with pytest.raises(ArgumentError, match=f"^{re.escape(named)}$"):
+        with_parameters({**plain_template(), "Parameters": declared}, values)
+    with_parameters({**plain_template(), "Parameters": declared}, {"Size": "2"})
 
 
 def test_value_that_cannot_be_known_is_an_error_only_when_it_is_asked_for() -> None:
     template = _with({"Parameters": {"Most": {"Type": "Number"}}}, MaxSize={"Ref": "Most"}, Cooldown="60")
     _, properties = template.group()
     assert properties["Cooldown"] == "60"
-    with pytest.raises(ArgumentError, match=r"^Workers: MaxSize must be known, and the parameter Most has no default"):
+    with pytest.raises(
+        ArgumentError,
+        match=r"^Workers: MaxSize must be known, and parameter Most has no default, .*; "
+        "pass --parameter Most=VALUE",
+    ):
         properties["MaxSize"]
 
 
@@ -87,7 +121,10 @@ def test_value_that_cannot_be_known_is_an_error_only_when_it_is_asked_for() -> N
     [
         ({"Fn::Cidr": ["10.0.0.0/16", 2, 8]}, "Fn::Cidr"),
         ({"Fn::Transform": {"Name": "X"}}, "Fn::Transform"),
-        ({"Fn::FindInMap": ["Nowhere", "a", "b"]}, "Mappings"),
+        ({"Fn::FindInMap": ["Nowhere", "a", "b"]}, "mapping Nowhere"),
+        ({"Ref": "Nobody"}, "Nobody"),
+        ({"Fn::GetAtt": ["Nobody", "Arn"]}, "Nobody"),
+        ({"Fn::Select": [9, {"Fn::GetAZs": ""}]}, "zones"),
         ({"Fn::If": ["Nowhere", "a", "b"]}, "Nowhere"),
         ({"Fn::Select": [5, ["a"]]}, "Fn::Select"),
     ],
