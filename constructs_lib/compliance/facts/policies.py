@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property, lru_cache
 
 from constructs_lib.compliance.values import NotKnown, Value, any_of
 from constructs_lib.template.settling import PartText, Unknown, is_marker
@@ -39,10 +39,31 @@ class Statement:
         Raises:
             NotKnown: it is none of its actions that are known, and one is not known.
         """
-        left_out = self.value.at("NotAction")
-        if not left_out.is_absent:
-            return not _one_stands_for(left_out, action)
-        return _one_stands_for(self.value.at("Action"), action)
+        listed, doubt = self._listed_actions
+        is_listed = _one_stands_for(listed, action)
+        if doubt is not None and not is_listed:
+            raise NotKnown(doubt.place, doubt.reason)
+        return is_listed != self._leaves_out
+
+    @cached_property
+    def _leaves_out(self) -> bool:
+        """Whether the actions that it lists are those that it is not about."""
+        return not self.value.at("NotAction").is_absent
+
+    @cached_property
+    def _listed_actions(self) -> tuple[tuple[str, ...], NotKnown | None]:
+        """The actions that it lists, as far as they are known, and why one is not."""
+        known: list[str] = []
+        doubt: NotKnown | None = None
+        try:
+            for each in elements(self.value.at("NotAction" if self._leaves_out else "Action")):
+                try:
+                    known.append(each.text() or "")
+                except NotKnown as not_known:
+                    doubt = doubt or not_known
+        except NotKnown as not_known:
+            doubt = not_known
+        return tuple(known), doubt
 
     def is_about_everything(self, pattern: re.Pattern[str] | None = None) -> bool:
         """Whether no resource limits it: it names ``*``, or only what it leaves out.
@@ -163,14 +184,16 @@ def stands_for(pattern: str, action: str) -> bool:
     return _compiled(pattern).fullmatch(action) is not None
 
 
+@lru_cache(maxsize=100_000)
+def _one_stands_for(patterns: tuple[str, ...], action: str) -> bool:
+    """Whether one of them does; statements of programs are alike, and asked again and again."""
+    return any(stands_for(each, action) for each in patterns)
+
+
 @cache
 def _compiled(pattern: str) -> re.Pattern[str]:
     written = "".join({"*": ".*", "?": "."}.get(each, re.escape(each)) for each in pattern)
     return re.compile(written, re.IGNORECASE)
-
-
-def _one_stands_for(actions: Value, action: str) -> bool:
-    return any_of(lambda each: stands_for(each.text() or "", action), elements(actions))
 
 
 def _is_everything(value: Value) -> bool:

@@ -191,9 +191,10 @@ def unlimited(role: Resource, power: Power) -> Iterator[Unlimited | NotKnown]:
     if not boundary.is_absent:
         yield boundary.not_known("a boundary limits it")
         return
-    statements = list(statements_of(role))
+    statements = statements_of(role)
     try:
-        asked = [each for each in power.actions if not _is_denied_in_part(each, statements)]
+        denying = [each for each in statements if isinstance(each, Statement) and _may_deny(each)]
+        asked = [each for each in power.actions if not _is_denied_in_part(each, denying)]
     except NotKnown as not_known:
         yield not_known
         return
@@ -210,10 +211,16 @@ def unlimited(role: Resource, power: Power) -> Iterator[Unlimited | NotKnown]:
             yield Unlimited(statement, found)
 
 
-def _is_denied_in_part(action: str, statements: Sequence[Statement | NotKnown]) -> bool:
+def _may_deny(statement: Statement) -> bool:
+    try:
+        return not statement.allows()
+    except NotKnown:
+        return True
+
+
+def _is_denied_in_part(action: str, denying: Sequence[Statement]) -> bool:
     """Whether a statement takes the action away, be it on some resources only: that is a limit, too."""
-    known = (each for each in statements if isinstance(each, Statement))
-    return any_of(lambda each: not each.allows() and each.covers(action), known)
+    return any_of(lambda each: not each.allows() and each.covers(action), denying)
 
 
 def _allowed_on_everything(statement: Statement, actions: Sequence[str], power: Power) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from constructs_lib.compliance.deployment import Deployment, Resource
@@ -51,8 +51,16 @@ def role_of_function(function: Resource) -> Resource | None:
     return _named(role, ROLE)
 
 
-def statements_of(role: Resource) -> Iterator[Statement | NotKnown]:
+def statements_of(role: Resource) -> Sequence[Statement | NotKnown]:
     """What the templates give a role, or a function of SAM without one of its own; where they do not tell, why not."""
+    return role.deployment.once(_statements_of, role)
+
+
+def _statements_of(deployment: Deployment, role: Resource) -> Sequence[Statement | NotKnown]:
+    return tuple(_given_to(role))
+
+
+def _given_to(role: Resource) -> Iterator[Statement | NotKnown]:
     properties = role.properties
     if role.type == SERVERLESS_FUNCTION:
         yield from _of_list(properties.at("Policies"))
@@ -70,7 +78,7 @@ def allows(role: Resource, action: str) -> bool:
     Raises:
         NotKnown: nothing in the templates gives it, and something that is not in them may.
     """
-    statements = list(statements_of(role))
+    statements = statements_of(role)
     known = (each for each in statements if isinstance(each, Statement))
     if any_of(lambda each: _takes_away(each, action), known):
         return False

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
-from constructs_lib.compliance.deployment import Deployment, Resource
+from constructs_lib.compliance.deployment import Deployment, Resource, once
 from constructs_lib.compliance.facts.accelerated_stacks import beside_accelerators
 from constructs_lib.compliance.facts.launches import accelerated_launches
+from constructs_lib.compliance.facts.policies import Statement
 from constructs_lib.compliance.facts.reach import (
     CHANGING_DATA,
     COMMANDING,
@@ -32,9 +33,14 @@ def _roles(deployment: Deployment) -> Iterator[Itself | NotKnown]:
         yield each if isinstance(each, NotKnown) else Itself(each)
 
 
-def _roles_on_capacity(deployment: Deployment) -> Iterator[Itself | NotKnown]:
+@once
+def _roles_on_capacity(deployment: Deployment) -> Sequence[Itself | NotKnown]:
     """Those of accelerated instances, and of functions that act on capacity."""
-    of_instances = list(_of_instances(deployment))
+    return tuple(_acting_on_capacity(deployment))
+
+
+def _acting_on_capacity(deployment: Deployment) -> Iterator[Itself | NotKnown]:
+    of_instances = dict.fromkeys(_of_instances(deployment))
     for each in dict.fromkeys((*_of_functions(deployment), *of_instances)):
         try:
             if isinstance(each, NotKnown):
@@ -81,16 +87,20 @@ def _within(power: Power, cure: str) -> Callable[[Itself], Iterator[Broken]]:
 
     def judge(subject: Itself) -> Iterator[Broken]:
         doubt: NotKnown | None = None
-        told = [each for each in unlimited(subject.resource, ENDING) if isinstance(each, Unlimited)]
         for found in unlimited(subject.resource, power):
             if isinstance(found, NotKnown):
                 doubt = doubt or found
-            elif not (found.statement.names_no_action() and any(each.statement == found.statement for each in told)):
+            elif not (found.statement.names_no_action() and _is_told_of(found.statement, subject.resource)):
                 yield _broken(found, cure)
         if doubt is not None:
             raise doubt
 
     return judge
+
+
+def _is_told_of(statement: Statement, role: Resource) -> bool:
+    ending = (each for each in unlimited(role, ENDING) if isinstance(each, Unlimited))
+    return any(each.statement == statement for each in ending)
 
 
 def _broken(found: Unlimited, cure: str) -> Broken:
