@@ -160,7 +160,7 @@ def _rehearse(chosen: argparse.Namespace) -> int:
     try:
         from constructs_lib.rehearsal.run import rehearse
         from constructs_lib.rehearsal.template import Template
-        from constructs_lib.rehearsal.template_parameters import with_parameters
+        from constructs_lib.rehearsal.deployed import as_deployed
     except ImportError as error:
         if error.name is None or error.name.split(".")[0] not in _EXTRA:
             raise
@@ -171,7 +171,7 @@ def _rehearse(chosen: argparse.Namespace) -> int:
     from constructs_lib.cli.progress import measured
 
     stack = _stack(chosen)
-    stack = replace(stack, template=with_parameters(stack.template, parameters_of(_WHERE, chosen.parameter or ())))
+    stack = replace(stack, template=as_deployed(stack.template, parameters_of(_WHERE, chosen.parameter or ())))
     group, _ = Template(stack.template).group(chosen.fleet)
     with measured("Rehearsing") as say:
         found = rehearse(

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from constructs_lib.preflight.calls import called_services
+from constructs_lib.template.loops import LOOP
 from constructs_lib.template.settling import (
     Made,
     SsmParameter,
@@ -224,7 +225,8 @@ def read(template: Template, fetch: Fetch) -> Plan:
     others = [
         f"{id} ({template.kind(id)}) starts instances too" for id in template.ids() if template.kind(id) in _OTHERS
     ]
-    return Plan(groups=groups, not_judged=tuple(others))
+    loops = [f"{id} makes resources that only a deploy tells" for id in template.ids() if id.startswith(LOOP)]
+    return Plan(groups=groups, not_judged=(*others, *loops))
 
 
 def _group(template: Template, id: str, properties: Mapping[str, Any], fetch: Fetch) -> Group:

@@ -14,6 +14,7 @@ from constructs_lib.preflight.launch_templates import launch_template_data
 from constructs_lib.preflight.places import places
 from constructs_lib.preflight.plan import read
 from constructs_lib.preflight.report import Finding, Report
+from constructs_lib.template.loops import without_loops
 from constructs_lib.template.settling import Surroundings, Template
 from constructs_lib.validation import complaint
 
@@ -63,7 +64,7 @@ def preflight(
         parameters={} if parameters is None else parameters,
         beside={} if beside is None else beside,
     )
-    plan = read(Template(template, around), partial(launch_template_data, account))
+    plan = read(Template(without_loops(template, around), around), partial(launch_template_data, account))
     time = datetime.now(timezone.utc) if now is None else now
     findings: list[Finding] = []
     types: dict[str, dict[str, int]] = {}

@@ -23,6 +23,7 @@ from constructs_lib.rehearsal.value_shapes import (
     truth,
     whole,
 )
+from constructs_lib.template.loops import LOOP
 
 _TEXTS = list_of(text)
 _DIMENSIONS = list_of(entries(Name=text, Value=text))
@@ -251,6 +252,8 @@ def check_body(body: Any) -> None:
     for section in ("Parameters", "Conditions", "Mappings"):
         an_object(body.get(section, {}), f"template.{section}")
     for logical_id, resource in resources.items():
+        if logical_id.startswith(LOOP):
+            raise refused(logical_id, "go over values that the template, or a parameter, tells", resource)
         kind = an_object(resource, f"{logical_id}.resource").get("Type")
         if not isinstance(kind, str):
             raise refused(f"{logical_id}.Type", "be the type of the resource", kind)

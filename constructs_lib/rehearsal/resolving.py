@@ -30,7 +30,7 @@ _PSEUDO = {
     "AWS::StackId": f"arn:aws:cloudformation:{REGION}:{_ACCOUNT}:stack/{_STACK}/1",
     "AWS::NotificationARNs": [],
 }
-_SURROUNDINGS = Surroundings(region=REGION, account=_ACCOUNT, pseudo=_PSEUDO)
+SURROUNDINGS = Surroundings(region=REGION, account=_ACCOUNT, pseudo=_PSEUDO)
 _ZONES = [f"{REGION}{letter}" for letter in "abc"]
 _NO_VALUE = {"Ref": "AWS::NoValue"}
 
@@ -40,7 +40,7 @@ class Resolver:
 
     def __init__(self, body: Mapping[str, Any]) -> None:
         self._body = body
-        self._template = settling.Template(body, _SURROUNDINGS, stack=_STACK)
+        self._template = settling.Template(body, SURROUNDINGS, stack=_STACK)
 
     def exists(self, logical_id: str) -> bool:
         """Return whether a resource is there: it is, or its condition holds."""

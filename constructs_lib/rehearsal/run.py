@@ -17,13 +17,13 @@ from constructs_lib.rehearsal.cloud.retries import TRIES_AGAIN
 from constructs_lib.rehearsal.cloud.scheduled_actions import RUNS_LATE
 from constructs_lib.rehearsal.cloud.work_queue import CALLS_KEEP_AWAKE, WAKES_LATE
 from constructs_lib.rehearsal.cost import Prices, region_of
+from constructs_lib.rehearsal.deployed import as_deployed
 from constructs_lib.rehearsal.energy import energy
 from constructs_lib.rehearsal.figures import Figures, figures_of
 from constructs_lib.rehearsal.record import Record
 from constructs_lib.rehearsal.report import Reading, Rehearsal, Way, ratio
 from constructs_lib.rehearsal.simulate import Scenario, simulate
 from constructs_lib.rehearsal.template import Template
-from constructs_lib.rehearsal.template_parameters import with_parameters
 from constructs_lib.rehearsal.template_start import start_of_template
 from constructs_lib.rehearsal.trace import Trace
 from constructs_lib.rehearsal.tunable import Tunable, adaptive_copy
@@ -93,7 +93,7 @@ def rehearse(
         FleetError: the template has no such fleet or parameter, or asks for what is not simulated; a job needs more
             accelerators than an instance has.
     """
-    template = with_parameters(template, parameters or {})
+    template = as_deployed(template, parameters or {})
     read = Template(template)
     group, _ = read.group(fleet)
     if scenario is None:

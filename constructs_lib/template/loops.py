@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from constructs_lib.template.documents import Path
-from constructs_lib.template.settling import Surroundings, Template, is_marker, items
+from constructs_lib.template.settling import Surroundings, Template, is_marker, items, mapping
 
 LOOP = "Fn::ForEach::"
 """How the key of a loop begins; its name follows."""
@@ -49,12 +49,18 @@ def unrolled(document: Mapping[str, Any], surroundings: Surroundings) -> Unrolle
         document: the template as plain data.
         surroundings: of the deploy, for collections that are parameters.
     """
-    transform = document.get("Transform")
+    transform = mapping(document).get("Transform")
     if _TRANSFORM not in (transform if isinstance(transform, list) else [transform]):
         return None
     unroller = _Unroller(Template(document, surroundings))
     sections = {name: unroller.section(name, document[name]) for name in _SECTIONS if name in document}
     return Unrolled({**document, **sections}, unroller.origins)
+
+
+def without_loops(document: Mapping[str, Any], surroundings: Surroundings) -> Mapping[str, Any]:
+    """The template with what its loops make in their place, for those who ask for no lines."""
+    found = unrolled(document, surroundings)
+    return document if found is None else found.document
 
 
 class _Unroller:

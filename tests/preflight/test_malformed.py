@@ -98,6 +98,25 @@ def test_other_resources_that_start_instances_are_named() -> None:
     assert "Nodes (AWS::EKS::Nodegroup) starts instances too" in report.not_judged
 
 
+def _looping(values: object) -> dict[str, Any]:
+    document = template(Transform="AWS::LanguageExtensions", Parameters={"Names": {"Type": "CommaDelimitedList"}})
+    group = document["Resources"].pop("Group")
+    document["Resources"]["Fn::ForEach::Groups"] = ["Name", values, {"Group${Name}": group}]
+    return document
+
+
+def test_groups_that_a_loop_makes_are_asked_about() -> None:
+    report = ask(document=_looping(["A", "B"]))
+    assert report.worst == "ok"
+    assert {each.resource for each in report.findings if each.asked == "image"} == {"GroupA", "GroupB"}
+
+
+def test_a_loop_that_only_a_deploy_unrolls_is_named() -> None:
+    told = "Fn::ForEach::Groups makes resources that only a deploy tells"
+    assert told in ask(document=_looping({"Ref": "Names"})).not_judged
+    assert told not in ask(document=_looping({"Ref": "Names"}), parameters={"Names": "A"}).not_judged
+
+
 _LEAVES = (
     st.none()
     | st.booleans()

@@ -11,7 +11,7 @@ from constructs_lib.errors import ArgumentError
 from constructs_lib.rehearsal.cloud.calendar import Cron
 from constructs_lib.rehearsal.cloud.purchasing import Purchasing
 from constructs_lib.rehearsal.template import Template
-from constructs_lib.rehearsal.template_parameters import with_parameters
+from constructs_lib.rehearsal.deployed import as_deployed
 from tests.rehearsal.cloud.plain import Body, plain_template, policy, resource, tracking
 
 
@@ -79,8 +79,8 @@ def test_intrinsic_functions(raw: object, value: object) -> None:
 def test_parameter_can_be_given_a_value() -> None:
     body = {**plain_template(MaxSize={"Ref": "Most"}), "Parameters": {"Most": {"Type": "Number", "Default": 3}}}
     assert Template(body).group()[1]["MaxSize"] == 3
-    assert Template(with_parameters(body, {"Most": "5"})).group()[1]["MaxSize"] == "5"
-    assert Template(with_parameters(body, {})).group()[1]["MaxSize"] == 3
+    assert Template(as_deployed(body, {"Most": "5"})).group()[1]["MaxSize"] == "5"
+    assert Template(as_deployed(body, {})).group()[1]["MaxSize"] == 3
 
 
 @pytest.mark.parametrize(
@@ -100,8 +100,8 @@ def test_parameter_can_be_given_a_value() -> None:
 def test_parameter_that_a_deploy_would_not_take(values: dict[str, str], named: str) -> None:
     declared = {"Most": {"Type": "Number"}, "Size": {"Type": "String", "AllowedValues": ["small", 2]}}
     with pytest.raises(ArgumentError, match=f"^{re.escape(named)}$"):
-        with_parameters({**plain_template(), "Parameters": declared}, values)
-    with_parameters({**plain_template(), "Parameters": declared}, {"Size": "2"})
+        as_deployed({**plain_template(), "Parameters": declared}, values)
+    as_deployed({**plain_template(), "Parameters": declared}, {"Size": "2"})
 
 
 def test_value_that_cannot_be_known_is_an_error_only_when_it_is_asked_for() -> None:
@@ -147,6 +147,23 @@ def test_property_without_value_is_not_there() -> None:
     assert "DesiredCapacity" not in properties
     assert properties.get("DesiredCapacity") is None
     assert "DesiredCapacity" not in dict(properties)
+
+
+def _looping(collection: object) -> Body:
+    body = plain_template()
+    group = body["Resources"].pop("Workers")
+    body["Resources"]["Fn::ForEach::Groups"] = ["Name", collection, {"Workers${Name}": group}]
+    return {**body, "Transform": "AWS::LanguageExtensions", "Parameters": {"Names": {"Type": "CommaDelimitedList"}}}
+
+
+def test_a_loop_is_unrolled_as_a_deploy_does() -> None:
+    assert Template(as_deployed(_looping(["A", "B"]), {}), fleet="WorkersB").group()[0] == "WorkersB"
+    assert Template(as_deployed(_looping({"Ref": "Names"}), {"Names": "C"})).group()[0] == "WorkersC"
+
+
+def test_a_loop_over_what_nobody_tells_is_refused() -> None:
+    with pytest.raises(ArgumentError, match=r"^Fn::ForEach::Groups: value must go over values that the template, or a"):
+        Template(as_deployed(_looping({"Ref": "Names"}), {}))
 
 
 # Which fleet
