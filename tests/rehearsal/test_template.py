@@ -10,8 +10,8 @@ import pytest
 from constructs_lib.errors import ArgumentError
 from constructs_lib.rehearsal.cloud.calendar import Cron
 from constructs_lib.rehearsal.cloud.purchasing import Purchasing
-from constructs_lib.rehearsal.template import Template
 from constructs_lib.rehearsal.deployed import as_deployed
+from constructs_lib.rehearsal.template import Template
 from tests.rehearsal.cloud.plain import Body, plain_template, policy, resource, tracking
 
 
