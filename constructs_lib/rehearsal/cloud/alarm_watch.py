@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
+from math import inf
 from typing import NamedTuple
 
 from constructs_lib.rehearsal.cloud.alarms import Alarm, State
@@ -40,6 +41,9 @@ class _Memory:
     slots: Slots | None
     rest: Rest | None
     points: dict[int, tuple[int, list[float | None]]] = field(default_factory=dict)
+    sleeps_until: float = -1
+    """Up to when its rest need not be asked about, while the store has had so many ``upsets``."""
+    upsets: int = -1
     _judged: tuple[list[float | None], State, State] | None = None
     """From which points, and from which state, it last went to which state."""
 
@@ -129,7 +133,14 @@ class AlarmWatch:
         memory = self._memories.get(name)
         if memory is None or memory.rest is None or memory.alarm is not alarm:
             return False
-        return memory.rest.lasts(self._store, now) and self._may_rest(alarm, self.states[name], now % _CYCLE)
+        if now <= memory.sleeps_until and memory.upsets == self._store.upsets:
+            return True
+        rests = memory.rest.lasts(self._store, now) and self._may_rest(alarm, self.states[name], now % _CYCLE)
+        if rests:
+            is_asked_next = now - now % _CYCLE + _CYCLE if alarm.leaves_open and self._can_act(alarm) else inf
+            memory.sleeps_until = min(memory.rest.until, is_asked_next - 1)
+            memory.upsets = self._store.upsets
+        return rests
 
     def _may_rest(self, alarm: Alarm, state: State, phase: int) -> bool:
         # What is open in its metric math is asked of an alarm that rests as well.
@@ -141,17 +152,17 @@ class AlarmWatch:
             memory = self._memories[name] = self._first_memory(alarm)
         phase = now % _CYCLE
         before = self.states[name]
+        wanted = self._unseen.get(name)
+        if wanted is None or wanted:
+            self._unseen[name] = [key for key in wanted or alarm.metrics if not self._store.knows(key)]
         rest = memory.rest if self._may_rest(alarm, before, phase) else None
+        if rest is not None and rest.renew(self._store, now):
+            return
         seen_at, points = memory.points.get(phase, (now, None))
         new = points is None or not alarm.is_steady(
             self._store, now, cycle=_CYCLE, cycles=(now - seen_at) // _CYCLE, extra=self._extra
         )
         if points is None or new:
-            wanted = self._unseen.get(name)
-            if wanted is None or wanted:
-                self._unseen[name] = [key for key in wanted or alarm.metrics if not self._store.knows(key)]
-            if rest is not None and rest.renew(self._store, now):
-                return
             points = alarm.points(self._store, now, extra=self._extra, reading=self._reading, slots=memory.slots)
             memory.points[phase] = now, points
         state = memory.next_state(points, before)

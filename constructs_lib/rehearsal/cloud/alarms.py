@@ -31,6 +31,7 @@ _EFFECTS: dict[State, str] = {
     "INSUFFICIENT_DATA": "InsufficientDataActions",
 }
 _MINUTE, _HOUR, _DAY, _WEEK = 60, 3_600, 86_400, 604_800
+_NEVER = float("inf")
 _SHORT_PERIODS = (10, 20, 30)
 _MOST_METRICS = 10
 _EXTRAS = (0, 1, 2, 5)
@@ -293,6 +294,18 @@ class Alarm:
             if store.changed_at(key, cycle, statistic) > since:
                 return False
         return True
+
+    def steady_span(self, store: MetricStore, end: int) -> tuple[float, float]:
+        """Return from when until when its slots all have the same value, seen at the end of a range; none if it ends
+        before.
+
+        It is so for good, until the version of one of its series is another one.
+        """
+        since, until = (_NEVER, 0.0) if self._follows_the_clock else (-_NEVER, float(end))
+        for key, statistic, period in self._questions.metrics.values():
+            began, ended = store.steady_span(key, statistic, period, end)
+            since, until = max(since, began), min(until, ended)
+        return since, until
 
 
 def _refuse_what_is_not_simulated(name: str, properties: Mapping[str, Any]) -> None:

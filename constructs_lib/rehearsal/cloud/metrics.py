@@ -96,6 +96,14 @@ class MetricStore:
         series = self._series.get(key)
         return float("-inf") if series is None else series.changed_at(cycle, statistic)
 
+    def steady_span(self, key: Key, statistic: str, period: int, now: int) -> tuple[float, float]:
+        """Return from when until when periods of so many seconds all come to the same; none do if it ends before.
+
+        It is so for good, as far as is known now: what makes it otherwise makes another version of the series.
+        """
+        series = self._series.get(key)
+        return (float("-inf"), now) if series is None else series.steady_span(statistic, period, now)
+
     def version(self, key: Key) -> int:
         """Return what is another number as soon as a period may come to something else than it was settled to."""
         series = self._series.get(key)

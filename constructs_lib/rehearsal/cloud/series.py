@@ -168,6 +168,19 @@ class MetricSeries:
                     latest = lane.hidden_until
         return latest
 
+    def steady_span(self, statistic: str, period: int, now: int) -> tuple[float, float]:
+        """Return from when until when periods of so many seconds all come to the same, for good as far as is known now.
+
+        What is stored later and differs in the span upsets.
+        """
+        since = self.changed_at(period, statistic)
+        levels = self._levels
+        until = min((lane.readable_until(now) for lane in levels[-1].lanes), default=now) if levels else now
+        until = min(until, now)
+        if self._settled_until < until and since < until:
+            self._settled_until = until
+        return since, until
+
     def _same_since(self, statistic: str) -> float:
         """Return when the first of the newest levels that a statistic cannot tell apart began."""
         starts, levels = self._starts, self._levels

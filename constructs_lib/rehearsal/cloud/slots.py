@@ -43,7 +43,7 @@ class Slots:
         self, store: MetricStore, grid: range, now: int, answer: Callable[[Sequence[int]], Series]
     ) -> list[float | None]:
         """Return the value of each slot of a grid; ``answer`` gives those that are not known from before."""
-        self._forget_what_may_differ(store, now)
+        self.forget_what_may_differ(store, now)
         kept = self._kept
         # Those that are still open are the newest ones, as a rule.
         begin = next((index for index, slot in enumerate(grid) if slot not in kept), len(grid))
@@ -61,12 +61,13 @@ class Slots:
         self, store: MetricStore, slots: range, period: int, now: int, answer: Callable[[Sequence[int]], Series]
     ) -> None:
         """Keep those of these slots that can become nothing else; they need not be of one grid."""
-        self._forget_what_may_differ(store, now)
+        self.forget_what_may_differ(store, now)
         wanted = [slot for slot in slots if slot not in self._kept]
         if wanted:
             self._keep(store, wanted, answer(wanted), period, now)
 
-    def _forget_what_may_differ(self, store: MetricStore, now: int) -> None:
+    def forget_what_may_differ(self, store: MetricStore, now: int) -> None:
+        """Forget all slots if something was stored that they do not know of, or time goes back."""
         if not self.are_current(store) or now < self._at:
             self._kept.clear()
             self._versions = [store.version(key) for key, _, _ in self._questions.metrics.values()]

@@ -23,13 +23,13 @@ _READING = MathReading()
 _EXTRA = 2
 
 Event = tuple[str, str, float]
-"""What happens to a series: it holds a value, stops, or gets a sample that is some minutes old."""
+"""What happens to a series: a source holds a value, one stops, or there is a sample that is some minutes old."""
 
+_WHAT = ("hold", "hold beside", "stop", "late")
 _EVENTS = st.lists(
-    st.tuples(st.sampled_from(("hold", "stop", "late")), st.sampled_from(_NAMES), st.sampled_from((0.0, 1.0, 3.0))),
-    max_size=2,
+    st.tuples(st.sampled_from(_WHAT), st.sampled_from(_NAMES), st.sampled_from((0.0, 1.0, 3.0))), max_size=2
 )
-_MINUTES = st.lists(st.tuples(_EVENTS, st.integers(0, 12)), min_size=1, max_size=12)
+_MINUTES = st.lists(st.tuples(_EVENTS, st.integers(0, 12) | st.integers(20, 40)), min_size=1, max_size=12)
 """What happens, and for how many minutes nothing does after it."""
 
 
@@ -57,6 +57,8 @@ def _tell(store: MetricStore, at: int, event: Event) -> None:
     what, name, value = event
     if what == "hold":
         store.hold(_KEYS[name], at, value, source="one")
+    elif what == "hold beside":
+        store.hold(_KEYS[name], at, value, source="other")
     elif what == "stop":
         store.stop(_KEYS[name], at, source="one")
     else:
@@ -76,12 +78,18 @@ def _watched(properties: dict[str, Any], store: MetricStore) -> AlarmWatch:
 @given(
     minutes=_MINUTES,
     judged=st.integers(1, 4).flatmap(lambda n: st.tuples(st.just(n), st.integers(1, n))),
-    expression=st.sampled_from(["waiting - running", "IF(running > 0, waiting / running)"]),
+    expression=st.sampled_from(["waiting - running", "IF(running > 0, waiting / running)", "2 * running"]),
+    delay=st.sampled_from([0, 120, 180]),
 )
 def test_alarm_watch_sees_every_change_that_one_without_a_memory_sees(
-    period: int, missing: str, minutes: list[tuple[list[Event], int]], judged: tuple[int, int], expression: str
+    period: int,
+    missing: str,
+    minutes: list[tuple[list[Event], int]],
+    judged: tuple[int, int],
+    expression: str,
+    delay: int,
 ) -> None:
-    store = MetricStore({"Fleet": 120})
+    store = MetricStore({"Fleet": delay})
     watch = _watched(_properties(period, *judged, missing, expression, AlarmActions=["Policy"]), store)
     alarm = watch.alarms["Watched"]
     state: State = "INSUFFICIENT_DATA"
@@ -161,6 +169,98 @@ def test_rest_is_over_when_something_is_stored_that_is_as_old_as_what_it_goes_by
     store.add(_KEYS["Waiting"], 19 * MINUTE, 3.0)
 
     assert not rest.lasts(store, 21 * MINUTE)
+
+
+def _steady() -> MetricStore:
+    """Return a store in which nothing breaches or changes; what is said of a minute is readable a minute after it."""
+    store = MetricStore({"Fleet": 2 * MINUTE})
+    for key in _KEYS.values():
+        store.hold(key, 0, 0.0)
+    return store
+
+
+def test_rest_of_an_alarm_whose_metrics_do_not_change_is_found_without_looking_at_them_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    store, rest = _steady(), _rest(5, 4)
+    assert rest.renew(store, 20 * MINUTE)
+    monkeypatch.setattr(MetricStore, "series", None)
+
+    # The minutes 26 to 28 can be read, and two of five have to be among them.
+    assert rest.renew(store, 30 * MINUTE)
+    assert _rests_for(rest, store, 30 * MINUTE) == 2
+
+
+def test_change_ends_the_rest_of_a_steady_alarm_before_it_can_be_seen_in_m_slots() -> None:
+    store, rest = _steady(), _rest(5, 4)
+    assert rest.renew(store, 20 * MINUTE)
+    store.hold(_KEYS["Waiting"], 21 * MINUTE, 3.0)
+
+    # The minutes 21 to 24 can be read by then, and breach.
+    assert not rest.renew(store, 26 * MINUTE)
+
+
+def test_change_too_short_ago_is_no_steadiness() -> None:
+    store, rest = _steady(), _rest(5, 4)
+    store.hold(_KEYS["Waiting"], 10 * MINUTE, 3.0)
+    store.hold(_KEYS["Waiting"], 17 * MINUTE, 0.0)
+
+    # One minute that does not breach can be read, and two have to be among the last five.
+    assert not rest.renew(store, 19 * MINUTE)
+    assert rest.renew(store, 21 * MINUTE)
+
+
+def test_rest_of_a_steady_alarm_is_over_when_something_is_stored_that_it_has_not_looked_at() -> None:
+    store, rest = _steady(), _rest(5, 5)
+    assert rest.renew(store, 20 * MINUTE)
+    assert rest.renew(store, 30 * MINUTE)
+    store.add(_KEYS["Waiting"], 28 * MINUTE, 3.0)
+
+    assert not rest.lasts(store, 31 * MINUTE)
+
+
+def test_expression_that_follows_the_clock_is_not_steady() -> None:
+    properties = _properties(MINUTE, 2, 2, "missing", "IF(HOUR(waiting) > 3, 3, waiting)")
+    alarm = Alarm.from_properties("Alarm", properties)
+    slots = alarm.slots()
+    assert slots is not None
+    rest, store = Rest(alarm, slots, _READING), _steady()
+
+    assert rest.renew(store, 2 * 60 * MINUTE)
+    assert not rest.renew(store, 4 * 60 * MINUTE + 3 * MINUTE)
+
+
+def test_alarm_that_sleeps_is_woken_by_what_was_published_late() -> None:
+    store = _steady()
+    watch = _watched(_properties(MINUTE, 8, 5, "missing", "running"), store)
+    # It is looked at in minute 15, which is good until minute 18.
+    for minute in range(10, 17):
+        list(watch.tick(minute * MINUTE))
+    for minute in range(11, 16):
+        store.add(_KEYS["Running"], minute * MINUTE, 3.0)
+    list(watch.tick(17 * MINUTE))
+
+    assert watch.history == [(10 * MINUTE, "Watched", "OK"), (17 * MINUTE, "Watched", "ALARM")]
+
+
+def test_what_is_open_is_asked_of_an_alarm_that_sleeps_as_well() -> None:
+    in_flight: Key = ("AWS/SQS", "ApproximateNumberOfMessagesNotVisible", frozenset())
+    store = MetricStore({"AWS/SQS": MINUTE})
+    properties = {
+        **{"Namespace": in_flight[0], "MetricName": in_flight[1], "Statistic": "Maximum", "Period": MINUTE},
+        **{"EvaluationPeriods": 5, "Threshold": 1, "ComparisonOperator": "GreaterThanThreshold"},
+        **{"TreatMissingData": "breaching", "AlarmActions": ["Policy"]},
+    }
+    watch = _watched(properties, store)
+    store.hold(in_flight, 0, 1.0)
+    # It wakes every five minutes, and never in one in which what is open is asked.
+    for minute in range(11, 60):
+        if minute == 21:
+            store.hold(in_flight, minute * MINUTE, 0.0)
+        list(watch.tick(minute * MINUTE))
+
+    assert watch.history == [(11 * MINUTE, "Watched", "OK")]
+    assert watch.doubts == {"Watched: whether a queue reports that nothing is in flight or delayed"}
 
 
 def test_metric_that_appears_while_the_alarm_rests_is_no_longer_told_as_missing() -> None:
