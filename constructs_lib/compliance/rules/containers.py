@@ -1,8 +1,7 @@
-"""Accelerators behind Amazon ECS, AWS Batch and Amazon EKS.
+"""Accelerators behind Amazon ECS and AWS Batch.
 
 Source: "Amazon ECS cluster auto scaling" and "Working with GPUs on Amazon ECS", Amazon ECS Developer Guide; "Compute
-environment parameters", "Update compute environments" and "GPU workload AMI", AWS Batch User Guide; "Cluster Autoscaler
-on AWS", kubernetes/autoscaler, read 2026-11.
+environment parameters", "Update compute environments" and "GPU workload AMI", AWS Batch User Guide, read 2026-11.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from constructs_lib.compliance.deployment import Deployment, Resource
-from constructs_lib.compliance.facts.capacity_actions import CAPACITY_PROVIDER, tag_keys
+from constructs_lib.compliance.facts.capacity_actions import CAPACITY_PROVIDER
 from constructs_lib.compliance.facts.grants import check_outside, is_allowed_on
 from constructs_lib.compliance.facts.launches import BATCH, GROUP, Launch
 from constructs_lib.compliance.facts.lifecycle_hooks import holds_what_ends
@@ -33,8 +32,6 @@ _PLAIN_IMAGES = ("ECS_AL2", "ECS_AL2023")
 _SHARED_BY = "NVIDIA_VISIBLE_DEVICES"
 _DEFAULT_RUNTIME = "default-runtime"
 _FLOATING = ("$Latest", "$Default")
-_SCALER = "k8s.io/cluster-autoscaler/"
-_RESOURCES_OF_NODES = f"{_SCALER}node-template/resources/aws.amazon.com/neuron"
 _ECS = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide"
 _BATCH_GUIDE = "https://docs.aws.amazon.com/batch/latest/userguide"
 
@@ -297,34 +294,6 @@ def _gives_gpus_to_all(environment: Resource) -> bool:
     return any_of(lambda each: _DEFAULT_RUNTIME in (each.setting("UserData").searchable() or ""), launched)
 
 
-# --- EKS -------------------------------------------------------------------------------------------------------------
-
-
-def _is_autoscaled(group: Resource) -> bool:
-    try:
-        return any(each.startswith(_SCALER) for each in tag_keys(group))
-    except NotKnown:
-        return True
-
-
-def _can_wake(subject: Itself) -> Iterator[Broken]:
-    """GPUs are among what the autoscaler knows of an instance type; Neuron devices are not."""
-    group = subject.resource
-    if (group.properties.number("MinSize") or 0) > 0 or not all_of(_is_of_neuron_alone, launches_of(group)):
-        return
-    if not any(each.startswith(_RESOURCES_OF_NODES) for each in tag_keys(group)):
-        yield group.properties.broken(
-            "Tags",
-            must=f"have {_RESOURCES_OF_NODES}: at zero the autoscaler does not know that its nodes have accelerators",
-            got="none",
-            cure=f"add the tag {_RESOURCES_OF_NODES} with the number of devices of an instance",
-        )
-
-
-def _is_of_neuron_alone(launch: Launch) -> bool:
-    return launch.kinds == {"neuron"}
-
-
 RULES = (
     Rule(
         id="ecs-starts-more-than-needed",
@@ -446,18 +415,5 @@ RULES = (
         link=f"{_BATCH_GUIDE}/gpu-jobs.html",
         subjects=_jobs_for_gpus,
         judge=_asks_for_gpus,
-    ),
-    Rule(
-        id="autoscaler-cannot-see-accelerators",
-        title="The tags of a group at zero tell the autoscaler of its accelerators",
-        severity=ERROR,
-        practices=("REL07-BP01", "SUS02-BP01"),
-        why="Without a node to look at, the autoscaler knows a group by its tags: pods that ask for accelerators wait "
-        "for ever.",
-        cure_here="The library has no construct for EKS; add the tag to the group.",
-        cure_plain=f"Add the tag {_RESOURCES_OF_NODES} to the group.",
-        link="https://docs.aws.amazon.com/eks/latest/best-practices/cas.html",
-        subjects=accelerated_owners(GROUP, having=_is_autoscaled),
-        judge=_can_wake,
     ),
 )

@@ -143,16 +143,6 @@ def _sharing_job(daemon: str) -> dict[str, Any]:
 
 
 _ONE_GPU = [{"Type": "GPU", "Value": "1"}]
-_RESOURCES = "k8s.io/cluster-autoscaler/node-template/resources/aws.amazon.com/neuron"
-
-
-def _nodes(*tags: str, kind: object = "inf2.xlarge", **properties: object) -> dict[str, Any]:
-    keys = [{"Key": each, "Value": "1", "PropagateAtLaunch": True} for each in tags]
-    return group(launch={"InstanceType": kind}, properties={"Tags": keys, **properties})
-
-
-_DISCOVERED = "k8s.io/cluster-autoscaler/enabled"
-
 _ECS = (
     Case(
         rule="ecs-starts-more-than-needed",
@@ -463,22 +453,4 @@ _OF_BATCH = (
     ),
 )
 
-_EKS = (
-    Case(
-        rule="autoscaler-cannot-see-accelerators",
-        breaks=(Breaks(template=_nodes(_DISCOVERED), resource="Group", property="Tags", got="none"),),
-        keeps=(
-            _nodes(_DISCOVERED, _RESOURCES),
-            _nodes(_DISCOVERED, MinSize="1"),
-            # What the autoscaler knows of the type says that it has a GPU.
-            _nodes(_DISCOVERED, kind="g6.xlarge"),
-            _nodes(),
-        ),
-        unknown=(
-            _PARAMETER | _nodes(_DISCOVERED, MinSize=_CHOICE),
-            _PARAMETER | _nodes(_DISCOVERED, kind=_CHOICE),
-        ),
-    ),
-)
-
-CASES = (*_ECS, *_OF_BATCH, *_EKS)
+CASES = (*_ECS, *_OF_BATCH)
