@@ -1,7 +1,9 @@
 """Volumes of accelerated instances: gone with their instance, and encrypted.
 
 "Preserve data when an instance is terminated", Amazon EC2 User Guide, read 2026-11: DeleteOnTermination decides. Where
-it is absent, volumes that are attached at launch by a program are deleted, the root volume and those for data.
+it is absent, volumes that are attached at launch by a program are deleted, the root volume and those for data. A member
+of a group is one of many, and nobody comes back for its volume; the data volume of one instance may be kept on purpose.
+"Device names for volumes", the same guide: which names are for the root volume.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from constructs_lib.compliance.values import Broken, NotKnown, Value
 
 _VOLUME = "AWS::EC2::Volume"
 _ATTACHMENT = "AWS::EC2::VolumeAttachment"
+_ROOTS = ("/dev/sda1", "/dev/xvda")
 
 
 @dataclass(frozen=True)
@@ -24,15 +27,20 @@ class _Volume:
 
     Attributes:
         launch: that makes it.
-        settings: of the volume.
+        mapping: the entry of ``BlockDeviceMappings`` that asks for it.
     """
 
     launch: Launch
-    settings: Value
+    mapping: Value
+
+    @property
+    def settings(self) -> Value:
+        """Of the volume."""
+        return self.mapping.at("Ebs")
 
     @property
     def resource(self) -> Resource:
-        return self.settings.resource
+        return self.mapping.resource
 
 
 def _volumes(deployment: Deployment) -> Iterator[_Volume | NotKnown]:
@@ -50,9 +58,20 @@ def _volumes(deployment: Deployment) -> Iterator[_Volume | NotKnown]:
 
 def _of(launch: Launch) -> Iterator[Value]:
     for mapping in launch.setting("BlockDeviceMappings").each():
-        settings = mapping.at("Ebs")
-        if not settings.is_absent:
-            yield settings
+        if not mapping.at("Ebs").is_absent:
+            yield mapping
+
+
+def _of_many(deployment: Deployment) -> Iterator[_Volume | NotKnown]:
+    for each in _volumes(deployment):
+        if isinstance(each, NotKnown) or each.launch.owner.type != INSTANCE:
+            yield each
+
+
+def _of_one(deployment: Deployment) -> Iterator[_Volume | NotKnown]:
+    for each in _volumes(deployment):
+        if isinstance(each, NotKnown) or each.launch.owner.type == INSTANCE:
+            yield each
 
 
 @dataclass(frozen=True)
@@ -89,6 +108,11 @@ def _goes_with_its_instance(volume: _Volume) -> Iterator[Broken]:
         )
 
 
+def _root_goes_with_its_instance(volume: _Volume) -> Iterator[Broken]:
+    if volume.mapping.text("DeviceName") in _ROOTS:
+        yield from _goes_with_its_instance(volume)
+
+
 def _is_encrypted(volume: _Volume | _Disk) -> Iterator[Broken]:
     encrypted = volume.settings.at("Encrypted")
     if encrypted.is_absent:
@@ -106,7 +130,7 @@ def _is_encrypted(volume: _Volume | _Disk) -> Iterator[Broken]:
 RULES = (
     Rule(
         id="volume-outlives-instance",
-        title="The volumes of accelerated instances go with them",
+        title="The volumes of accelerated instances of a group go with them",
         severity=ERROR,
         practices=("COST04-BP04", "SUS05-BP04/release"),
         why=(
@@ -116,8 +140,25 @@ RULES = (
         cure_here="AcceleratedFleet deletes volumes with their instance; nothing is to be set.",
         cure_plain="Set DeleteOnTermination: true in each Ebs of BlockDeviceMappings.",
         link="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/preserving-volumes-on-termination.html",
-        subjects=_volumes,
+        subjects=_of_many,
         judge=_goes_with_its_instance,
+    ),
+    Rule(
+        id="root-volume-outlives-instance",
+        title="The root volume of an accelerated instance goes with it",
+        severity=WARNING,
+        practices=("COST04-BP04",),
+        why=(
+            "Only the system is on it, and each update that replaces the instance leaves another one, which is paid "
+            "for. Data that has to last is better on a volume of its own."
+        ),
+        cure_here="AcceleratedFleet deletes volumes with their instance; nothing is to be set.",
+        cure_plain=(
+            "Set DeleteOnTermination: true for the root volume; keep data on an AWS::EC2::Volume with a DeletionPolicy."
+        ),
+        link="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/preserving-volumes-on-termination.html",
+        subjects=_of_one,
+        judge=_root_goes_with_its_instance,
     ),
     Rule[_Volume | _Disk](
         id="volume-not-encrypted",

@@ -12,8 +12,8 @@ def _volume(**ebs: Any) -> dict[str, Any]:
     return group(launch={"BlockDeviceMappings": [{"DeviceName": "/dev/xvdb", "Ebs": {"VolumeSize": 500, **ebs}}]})
 
 
-def _instance(**ebs: Any) -> dict[str, Any]:
-    mappings = [{"DeviceName": "/dev/xvdb", "Ebs": {"VolumeSize": 500, **ebs}}]
+def _instance(device: Any = "/dev/xvdb", **ebs: Any) -> dict[str, Any]:
+    mappings = [{"DeviceName": device, "Ebs": {"VolumeSize": 500, **ebs}}]
     properties = {"InstanceType": "g5.xlarge", "BlockDeviceMappings": mappings}
     return template(Box={"Type": "EC2::Instance", "Properties": properties})
 
@@ -45,7 +45,43 @@ def _attached(named: str = "g5.xlarge", **volume: Any) -> dict[str, Any]:
 
 _ASKED = {"Parameters": {"Asked": {"Type": "String"}}}
 
+_KEPT = {"BlockDeviceMappings": [{"DeviceName": "/dev/xvda", "Ebs": {"DeleteOnTermination": False}}]}
+
 CASES = (
+    Case(
+        rule="root-volume-outlives-instance",
+        breaks=(
+            Breaks(
+                template=_instance("/dev/sda1", DeleteOnTermination=False),
+                resource="Box",
+                property="BlockDeviceMappings[0].Ebs.DeleteOnTermination",
+                got="false",
+            ),
+            Breaks(
+                template=template(
+                    Box={"Type": "EC2::Instance", "Properties": {"LaunchTemplate": {"LaunchTemplateId": {"Ref": "L"}}}},
+                    L={
+                        "Type": "EC2::LaunchTemplate",
+                        "Properties": {"LaunchTemplateData": {"InstanceType": "g6.xlarge", **_KEPT}},
+                    },
+                ),
+                resource="L",
+                property=f"{_EBS}.DeleteOnTermination",
+            ),
+        ),
+        keeps=(
+            _instance("/dev/sda1"),
+            _instance("/dev/xvda", DeleteOnTermination=True),
+            # The data of a notebook, say.
+            _instance("/dev/sdf", DeleteOnTermination=False),
+            # volume-outlives-instance tells of those of groups.
+            group(launch=_KEPT),
+        ),
+        unknown=(
+            _ASKED | _instance("/dev/sda1", DeleteOnTermination={"Ref": "Asked"}),
+            _ASKED | _instance({"Ref": "Asked"}, DeleteOnTermination=False),
+        ),
+    ),
     Case(
         rule="volume-outlives-instance",
         breaks=(
@@ -64,9 +100,14 @@ CASES = (
                 property="BlockDeviceMappings[0].Ebs.DeleteOnTermination",
             ),
             Breaks(
-                template=_instance(DeleteOnTermination=False),
-                resource="Box",
-                property="BlockDeviceMappings[0].Ebs.DeleteOnTermination",
+                template=template(
+                    Launch={
+                        "Type": "EC2::LaunchTemplate",
+                        "Properties": {"LaunchTemplateData": {"InstanceType": "g6.xlarge", **_KEPT}},
+                    }
+                ),
+                resource="Launch",
+                property=f"{_EBS}.DeleteOnTermination",
             ),
         ),
         keeps=(
@@ -75,6 +116,8 @@ CASES = (
             _volume(),
             # An instance store has no volume that could stay.
             group(launch={"BlockDeviceMappings": [{"DeviceName": "/dev/sdb", "VirtualName": "ephemeral0"}]}),
+            # Of one instance the data may be kept on purpose.
+            _instance(DeleteOnTermination=False),
         ),
         unknown=(
             _ASKED | _volume(DeleteOnTermination={"Ref": "Asked"}),
