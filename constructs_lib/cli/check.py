@@ -19,12 +19,10 @@ from constructs_lib.cli.output import document, table
 from constructs_lib.cli.spelling import Spelling, options_of
 from constructs_lib.cli.statuses import FINE, FOUND, UNUSABLE
 from constructs_lib.errors import ArgumentError
-from constructs_lib.template.settling import mapping
-from constructs_lib.validation import closest, complaint, one_of, text
+from constructs_lib.validation import complaint, one_of, text
 
 if TYPE_CHECKING:
     from constructs_lib.compliance.outcome import Outcome
-    from constructs_lib.compliance.sources import Found
 
 _WHERE = "accel-fleet check"
 _STANDARD = "-"
@@ -142,7 +140,7 @@ def _outcome(chosen: argparse.Namespace) -> Outcome:
     from constructs_lib.compliance.outcome import Outcome
     from constructs_lib.compliance.rules import RULES
     from constructs_lib.compliance.selection import chosen_rules
-    from constructs_lib.compliance.sources import sources_in
+    from constructs_lib.compliance.sources import check_parameters, sources_in
 
     if chosen.region is not None:
         text(_WHERE, "--region", chosen.region, cure="write for example us-east-1")
@@ -150,7 +148,7 @@ def _outcome(chosen: argparse.Namespace) -> Outcome:
     baseline = None if chosen.baseline is None else read_baseline(chosen.baseline)
     parameters = parameters_of(_WHERE, chosen.parameter or ())
     found = sources_in(chosen.path, standard_input=_standard_input)
-    _check_parameters(parameters, found)
+    check_parameters(_WHERE, "--parameter", parameters, found.deployments)
     deployments = (Deployment(each, region=chosen.region, parameters=parameters) for each in found.deployments)
     report = check(deployments, rules, all_ids=RULES, baseline=baseline or ())
     return Outcome(
@@ -159,16 +157,6 @@ def _outcome(chosen: argparse.Namespace) -> Outcome:
         unreadable=found.unreadable,
         gone=None if baseline is None else gone(baseline, report, {each.id for each in rules}),
     )
-
-
-def _check_parameters(given: Mapping[str, str], found: Found) -> None:
-    """Refuse a parameter that no template has: a name that is spelt wrongly would answer nothing."""
-    sources = [source for deployment in found.deployments for source in deployment]
-    declared = {name for each in sources for name in mapping(each.content.get("Parameters"))}
-    for name in given if sources else ():
-        if name not in declared:
-            cure = f"{closest(name, sorted(declared))}see Parameters of the template"
-            raise ArgumentError(complaint(_WHERE, "--parameter", "be declared by a template", name, cure))
 
 
 def _standard_input() -> str:

@@ -158,9 +158,9 @@ def _add_scenario(group: argparse._ActionsContainer) -> None:
 def _rehearse(chosen: argparse.Namespace) -> int:
     _check(chosen)
     try:
+        from constructs_lib.rehearsal.deployed import as_deployed
         from constructs_lib.rehearsal.run import rehearse
         from constructs_lib.rehearsal.template import Template
-        from constructs_lib.rehearsal.deployed import as_deployed
     except ImportError as error:
         if error.name is None or error.name.split(".")[0] not in _EXTRA:
             raise

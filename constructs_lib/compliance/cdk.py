@@ -244,6 +244,7 @@ def report_on(
     subject: Stack | Stage | Template,
     *,
     region: str | None = None,
+    parameters: Mapping[str, str] | None = None,
     select: Iterable[str] | None = None,
     ignore: Iterable[str] | None = None,
 ) -> Report:
@@ -254,15 +255,16 @@ def report_on(
     Args:
         subject: of the test.
         region: that stacks go to which are not bound to one. Default: not known.
+        parameters: values of the templates' parameters. Default: their own defaults.
         select: ids of rules that are asked, or patterns with ``*``. Default: all.
         ignore: ids or patterns of rules that are not asked. Default: none.
     """
     if isinstance(subject, Template):
-        return check_template(subject.to_json(), region=region, select=select, ignore=ignore)
+        return check_template(subject.to_json(), region=region, parameters=parameters, select=select, ignore=ignore)
     stage = subject if isinstance(subject, Stage) else Stage.of(subject)
     assert stage is not None
     folder = stage.synth().directory
-    report = check_template(Path(folder), region=region, select=select, ignore=ignore)
+    report = check_template(Path(folder), region=region, parameters=parameters, select=select, ignore=ignore)
     if isinstance(subject, Stage):
         return report
     stacks = [each for each in subject.node.find_all() if isinstance(each, Stack)]

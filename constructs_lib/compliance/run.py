@@ -11,8 +11,11 @@ from constructs_lib.compliance.deployment import Deployment, Source
 from constructs_lib.compliance.findings import Report
 from constructs_lib.compliance.rules import RULES
 from constructs_lib.compliance.selection import chosen_rules
-from constructs_lib.compliance.sources import STANDARD, sources_in
+from constructs_lib.compliance.sources import STANDARD, check_parameters, sources_in
 from constructs_lib.errors import ArgumentError
+from constructs_lib.validation import instance_of, text
+
+_WHERE = "check"
 
 
 def check_template(
@@ -34,12 +37,25 @@ def check_template(
         ignore: ids or patterns of rules that are not asked. Default: none.
 
     Raises:
-        ArgumentError: there is no template to read, or no such rule.
+        ArgumentError: there is no template to read, or no such rule or parameter.
         MissingExtraError: it is in YAML, and PyYAML is not installed.
     """
+    if region is not None:
+        text(_WHERE, "region", region, cure="write for example us-east-1")
     rules = chosen_rules(select, ignore)
-    deployments = [Deployment(sources, region=region, parameters=parameters) for sources in _sources_of(template)]
-    return check(deployments, rules, all_ids=RULES)
+    found = _sources_of(template)
+    given = _checked(parameters or {})
+    check_parameters(_WHERE, "parameters", given, found)
+    return check([Deployment(each, region=region, parameters=given) for each in found], rules, all_ids=RULES)
+
+
+def _checked(parameters: object) -> Mapping[str, str]:
+    cure = "write for example {'ImageId': 'ami-0123456789abcdef0'}"
+    given = instance_of(_WHERE, "parameters", parameters, Mapping, cure=cure)
+    for name, value in given.items():
+        text(_WHERE, "parameters", name, cure=cure)
+        instance_of(_WHERE, f"parameters[{name!r}]", value, str, cure=cure)
+    return given
 
 
 def _sources_of(template: Mapping[str, Any] | str | Path) -> Iterable[tuple[Source, ...]]:

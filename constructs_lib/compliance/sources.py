@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from constructs_lib.compliance.deployment import NESTED, Source
-from constructs_lib.errors import FleetError
+from constructs_lib.errors import ArgumentError, FleetError
 from constructs_lib.template.assembly import read_document, templates_in
 from constructs_lib.template.documents import Document, parse
 from constructs_lib.template.settling import mapping
-from constructs_lib.validation import complaint
+from constructs_lib.validation import closest, complaint
 
 STANDARD = "-"
 """In place of a path: what comes in on the standard input."""
@@ -61,6 +62,27 @@ def sources_in(paths: Sequence[str], *, standard_input: Callable[[], str]) -> Fo
         standard_input: reads what ``-`` stands for.
     """
     return _Search(standard_input).through(paths)
+
+
+def check_parameters(
+    where: str, option: str, given: Mapping[str, str], deployments: Iterable[Sequence[Source]]
+) -> None:
+    """Refuse a parameter that no template has: a name that is spelt wrongly would answer nothing.
+
+    Args:
+        where: it is asked, and as what ``option``, for the message.
+        given: values by name.
+        deployments: that were read; without any there is nothing to compare with.
+
+    Raises:
+        ArgumentError: there is one.
+    """
+    sources = [source for deployment in deployments for source in deployment]
+    declared = {name for each in sources for name in mapping(each.content.get("Parameters"))}
+    for name in given if sources else ():
+        if name not in declared:
+            cure = f"{closest(name, sorted(declared))}see Parameters of the template"
+            raise ArgumentError(complaint(where, option, "be declared by a template", name, cure))
 
 
 class _Search:
@@ -146,19 +168,20 @@ class _Search:
         if not _is_file(file):
             return False
         try:
-            text = file.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError):
+            written = file.read_bytes()
+        except OSError:
             return False
+        text = _decoded(written)
         if _KIND not in text or not _LOOKS_LIKE_ONE.search(text):
             return False
-        document = self._document(_absolute(file), text)
+        document = self._document(_absolute(file))
         return document is not None and _is_template(document)
 
-    def _document(self, file: Path, text: str | None = None) -> Document | None:
+    def _document(self, file: Path) -> Document | None:
         """The file parsed, once. None: it cannot be."""
         if file not in self._documents:
             try:
-                self._documents[file] = read_document(file) if text is None else parse(text, str(file))
+                self._documents[file] = read_document(file)
             except FleetError as error:
                 self._documents[file] = None
                 self._complain(error, file)
@@ -302,6 +325,13 @@ def _absolute(path: Path) -> Path:
 def _is_file(path: Path) -> bool:
     # No pipe, which would be waited for. That of pathlib raises where a name is too long.
     return os.path.isfile(path)  # noqa: PTH113
+
+
+def _decoded(written: bytes) -> str:
+    """The text of a file, in whatever encoding: one that wants to be a template and is not in UTF-8 is told of."""
+    if written.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+        return written.decode("utf-16", "replace")
+    return written.decode("utf-8", "replace")
 
 
 def _is_passed_over(folder: str) -> bool:

@@ -32,6 +32,7 @@ def assert_compliant(
     subject: Stack | Stage | Template | Mapping[str, Any] | str | Path,
     *,
     region: str | None = None,
+    parameters: Mapping[str, str] | None = None,
     select: Iterable[str] | None = None,
     ignore: Iterable[str] | None = None,
     fail_on: FailOn | None = None,
@@ -44,19 +45,20 @@ def assert_compliant(
         subject: a stack (judged together with the others of its app), a stage or an app of the CDK, a ``Template`` of
             its assertions, a template as plain data, or the path of a template, a folder or a cloud assembly.
         region: that templates go to which are not bound to one. Default: not known.
+        parameters: values of the templates' parameters. Default: their own defaults.
         select: ids of rules that are asked, or patterns with ``*``. Default: all.
         ignore: ids or patterns of rules that are not asked. Default: none.
         fail_on: which findings fail it: ``error``, ``warning`` (these too), or ``none``. Default: ``warning``.
 
     Raises:
         AssertionError: a rule is broken; the message has resource, property, value and cure of each finding.
-        ArgumentError: there is no template to read, or no such rule or choice.
+        ArgumentError: there is no template to read, or no such rule, parameter or choice.
     """
     __tracebackhide__ = True
     counted = counting(_WHERE, "fail_on", fail_on)
     if region is not None:
         text(_WHERE, "region", region, cure="write for example us-east-1")
-    report = _report(subject, region=region, select=select, ignore=ignore)
+    report = _report(subject, region=region, parameters=parameters, select=select, ignore=ignore)
     broken = [each for each in report.findings if each.severity in counted]
     if broken:
         raise AssertionError("\n".join([several(len(broken), "finding"), *(_told(each) for each in broken)]))

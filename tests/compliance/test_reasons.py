@@ -17,7 +17,6 @@ from tests.compliance.outcomes import HOSTILE
 from tests.constructs.purchasing import ONE_ZONE
 from tests.support.stacks import fleet_template
 
-
 OWN_IMAGE = FleetImage.from_ssm_parameter("/golden/ami")
 
 

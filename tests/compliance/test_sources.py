@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import os
 from pathlib import Path
@@ -55,6 +56,25 @@ def test_a_file_is_named_as_the_checkout_has_it(checkout: Path) -> None:
         ((source,),) = found(path).deployments
         assert (source.name, source.file) == ("infra/t.yaml", "infra/t.yaml")
         assert source.line_of(("Resources", "Queue")) == 2
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "latin-1"])
+def test_a_template_that_is_not_in_utf_8_is_told_of_in_a_folder_too(checkout: Path, encoding: str) -> None:
+    boms = {"utf-16-le": codecs.BOM_UTF16_LE, "utf-16-be": codecs.BOM_UTF16_BE}
+    text = f"Description: für Übungen\n{YAML}"
+    write(checkout / "infra" / "good.yaml", YAML)
+    (checkout / "infra" / "t.yaml").write_bytes(boms.get(encoding, b"") + text.encode(encoding))
+    these = found(".")
+    assert names(these) == [["infra/good.yaml"]]
+    assert len(these.unreadable) == 1
+    assert "infra/t.yaml" in these.unreadable[0]
+    assert "be text in UTF-8" in these.unreadable[0]
+
+
+def test_what_is_no_text_is_passed_over_in_a_folder(checkout: Path) -> None:
+    write(checkout / "infra" / "good.yaml", YAML)
+    (checkout / "infra" / "picture.json").write_bytes(bytes(range(256)))
+    assert found(".").unreadable == ()
 
 
 def test_a_file_outside_the_checkout_has_its_whole_name(tmp_path: Path) -> None:

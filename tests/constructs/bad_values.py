@@ -602,6 +602,9 @@ COMPLIANCE = [
             Row(owner, "fail_on", RANGE, "warn", "be one of error, none, warning"),
         )
     ),
+    Row("assert_compliant", "parameters", TYPE, ["Size"], "be of type Mapping"),
+    Row("assert_compliant", "parameters", TYPE, {"Size": 1}, "be of type str", got="1", named="parameters['Size']"),
+    Row("assert_compliant", "parameters", RANGE, {"Size": "1"}, "be declared by a template", got="'Size'"),
     Row("assert_compliant", "subject", TYPE, 1, "be a stack, a stage, an app, a template or a path"),
     Row("assert_compliant", "subject", TYPE, None, "be a stack, a stage, an app, a template or a path"),
     Row("assert_compliant", "subject", RANGE, "no-such-folder", "be a file that can be read", named="template"),
