@@ -7,16 +7,19 @@ period", "Monitor application health" (Amazon EC2 Auto Scaling); "Automatically 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 from constructs_lib.compliance.deployment import Deployment, Resource
 from constructs_lib.compliance.facts.agents import start_of
 from constructs_lib.compliance.facts.launches import GROUP, NODE_GROUP, Launch, accelerated_launches
 from constructs_lib.compliance.facts.policies import either
 from constructs_lib.compliance.facts.roles import FUNCTION, ROLE, SERVERLESS_FUNCTION, allows, role_of, role_of_function
+from constructs_lib.compliance.facts.together import told_together
 from constructs_lib.compliance.rule import ERROR, WARNING, Rule
 from constructs_lib.compliance.values import Broken, NotKnown, any_of
 
+_UNNOTICED = "dead-accelerator-unnoticed"
 _OF_THE_APPLICATION = frozenset({"ELB", "VPC_LATTICE"})
 """Checks that an instance passes only when it is up; EBS looks at volumes."""
 _REPLACES = (
@@ -44,33 +47,77 @@ def _launched_by(*types: str) -> Callable[[Deployment], Iterator[Launch | NotKno
     return found
 
 
-def _unnoticed(launch: Launch) -> Iterator[Broken]:
-    if launch.owner.type == NODE_GROUP:
-        yield from _of_node_group(launch.owner)
-    else:
-        yield from _of_group(launch)
+@dataclass(frozen=True)
+class _Watched:
+    """Owners of which the rule has one thing to say: one that is seen to, or all groups that one cure would mend."""
+
+    owners: Sequence[Resource]
+    are_noticed: bool
+
+    @property
+    def resource(self) -> Resource:
+        return self.owners[0]
 
 
-def _of_group(launch: Launch) -> Iterator[Broken]:
+def _owners(deployment: Deployment) -> Iterator[_Watched | NotKnown]:
+    """Groups that nobody sees to come as one: whoever marks instances unhealthy does so for all of them."""
+    unnoticed: dict[Resource, None] = {}
+    for launch in _launched_by(GROUP, NODE_GROUP)(deployment):
+        try:
+            if isinstance(launch, NotKnown):
+                yield launch
+            elif launch.owner.type == NODE_GROUP:
+                yield _Watched([launch.owner], _is_repaired(launch.owner))
+            elif _is_noticed(launch):
+                yield _Watched([launch.owner], are_noticed=True)
+            else:
+                unnoticed[launch.owner] = None
+        except NotKnown as not_known:
+            yield not_known
+    for each in told_together(_UNNOTICED, unnoticed):
+        yield _Watched(each, are_noticed=False)
+
+
+def _unnoticed(watched: _Watched) -> Iterator[Broken]:
+    if watched.are_noticed:
+        return
+    owner = watched.resource
+    if owner.type == NODE_GROUP:
+        yield owner.properties.broken(
+            "NodeRepairConfig.Enabled",
+            must="be true: Kubernetes finds a node with a dead accelerator ready",
+            cure="set NodeRepairConfig: {Enabled: true}, and add the add-on eks-node-monitoring-agent",
+        )
+        return
+    others = f" (and so for {', '.join(each.id for each in watched.owners[1:])})" if len(watched.owners) > 1 else ""
+    yield owner.properties.broken(
+        "HealthCheckType",
+        must="be more than EC2, or something must mark instances unhealthy: EC2 finds an instance with a dead "
+        f"accelerator healthy{others}",
+        cure="check the accelerator on the instance or in a function and call autoscaling:SetInstanceHealth, or set "
+        "HealthCheckType: ELB with a health check that uses the accelerator",
+    )
+
+
+def _is_noticed(launch: Launch) -> bool:
+    """Whether something sees to the instances of a group beside EC2.
+
+    Raises:
+        NotKnown: nothing is seen to, and something might.
+    """
     group = launch.owner
     deployment = group.deployment
     if _checks_of(group) & _OF_THE_APPLICATION or deployment.resources(*_STATUS_CHECKS):
-        return
+        return True
     if _has_who_replaces(launch) or _may_end_itself(launch):
-        return
+        return True
     if deployment.unread:
         raise NotKnown(group, f"{deployment.unread[0]} may mark instances unhealthy")
     if deployment.exported(group):
         raise NotKnown(group, "another stack may mark its instances unhealthy: an output exports it")
     if _is_of_kubernetes(group):
         raise NotKnown(group, "what runs in its Kubernetes cluster may replace nodes")
-    yield group.properties.broken(
-        "HealthCheckType",
-        must="be more than EC2, or something must mark instances unhealthy: EC2 finds an instance with a dead "
-        "accelerator healthy",
-        cure="check the accelerator on the instance or in a function and call autoscaling:SetInstanceHealth, or set "
-        "HealthCheckType: ELB with a health check that uses the accelerator",
-    )
+    return False
 
 
 def _checks_of(group: Resource) -> frozenset[str]:
@@ -123,10 +170,13 @@ def _function_replaces(function: Resource) -> bool:
     return _replaces(role_of_function(function) or function)
 
 
-def _of_node_group(group: Resource) -> Iterator[Broken]:
+def _is_repaired(group: Resource) -> bool:
+    """Whether EKS repairs the nodes of a group.
+
+    Raises:
+        NotKnown: it is not told to, and something else might.
+    """
     repair = group.properties.at("NodeRepairConfig.Enabled")
-    if repair.flag(default=False):
-        return
     if repair.is_absent:
         deployment = group.deployment
         if deployment.unread:
@@ -134,10 +184,7 @@ def _of_node_group(group: Resource) -> Iterator[Broken]:
         in_cluster = next((each for each in deployment.resources() if each.type.startswith(_IN_CLUSTER)), None)
         if in_cluster is not None:
             raise repair.not_known(f"{in_cluster.id} may repair nodes")
-    yield repair.broken(
-        must="be true: Kubernetes finds a node with a dead accelerator ready",
-        cure="set NodeRepairConfig: {Enabled: true}, and add the add-on eks-node-monitoring-agent",
-    )
+    return repair.flag(default=False)
 
 
 def _grace(launch: Launch) -> Iterator[Broken]:
@@ -156,7 +203,7 @@ def _grace(launch: Launch) -> Iterator[Broken]:
 
 RULES = (
     Rule(
-        id="dead-accelerator-unnoticed",
+        id=_UNNOTICED,
         title="Something besides EC2's own checks notices a dead accelerator",
         severity=WARNING,
         practices=("REL11-BP01", "REL11-BP03"),
@@ -167,7 +214,7 @@ RULES = (
         cure_here="The release function sees each instance's readings, and tells of one that has none.",
         cure_plain="Let the instance or a function call SetInstanceHealth, or check the application behind ELB.",
         link=_CHECKS,
-        subjects=_launched_by(GROUP, NODE_GROUP),
+        subjects=_owners,
         judge=_unnoticed,
     ),
     Rule(

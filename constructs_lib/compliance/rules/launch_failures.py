@@ -6,16 +6,19 @@ types without capacity, where a group tries again for ever.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from constructs_lib.compliance.deployment import Deployment, Resource, once
 from constructs_lib.compliance.facts.alarms import FUNCTIONS, alarms
 from constructs_lib.compliance.facts.roles import allows, role_of_function
 from constructs_lib.compliance.facts.scaling_policies import policies_by_group
+from constructs_lib.compliance.facts.together import told_together
 from constructs_lib.compliance.facts.watching import series_of
-from constructs_lib.compliance.rule import WARNING, Itself, Rule
+from constructs_lib.compliance.rule import WARNING, Rule
 from constructs_lib.compliance.values import Broken, NotKnown, Value, any_of
 
+_UNTOLD = "launch-failure-untold"
 _EVENT_RULE = "AWS::Events::Rule"
 _FAILED = "autoscaling:EC2_INSTANCE_LAUNCH_ERROR"
 _EVENT = "EC2 Instance Launch Unsuccessful"
@@ -24,31 +27,61 @@ _ACTIVITIES = "autoscaling:DescribeScalingActivities"
 _WATCHED = ("GroupInService", "GroupDesired", "GroupPending", "GroupTotal")
 
 
-def _raised_groups(deployment: Deployment) -> Iterator[Itself | NotKnown]:
+@dataclass(frozen=True)
+class _Raised:
+    """Groups that policies raise: one of which somebody is told, or all those that one event rule would do for."""
+
+    groups: Sequence[Resource]
+    are_told: bool
+
+    @property
+    def resource(self) -> Resource:
+        return self.groups[0]
+
+
+def _raised_groups(deployment: Deployment) -> Iterator[_Raised | NotKnown]:
     """The accelerated groups that policies raise, with nobody looking on."""
+    untold: list[Resource] = []
     for group, policies in policies_by_group(deployment).items():
         try:
-            if any_of(lambda policy: policy.raises(), policies):
-                yield Itself(group)
+            if not any_of(lambda policy: policy.raises(), policies):
+                continue
+            if _is_told(group):
+                yield _Raised([group], are_told=True)
+            else:
+                untold.append(group)
         except NotKnown as not_known:
             yield not_known
+    for each in told_together(_UNTOLD, untold):
+        yield _Raised(each, are_told=False)
 
 
-def _is_told(subject: Itself) -> Iterator[Broken]:
-    group = subject.resource
-    if _notifies(group) or group in _watched(group.deployment) or _has_event_rule(group.deployment):
+def _are_told(raised: _Raised) -> Iterator[Broken]:
+    if raised.are_told:
         return
+    others = f", also of {', '.join(each.id for each in raised.groups[1:])}" if len(raised.groups) > 1 else ""
+    yield raised.resource.properties.broken(
+        "NotificationConfigurations",
+        must=f"tell somebody when a launch fails{others}",
+        cure=(
+            f"add an EventBridge rule for {_EVENT!r} with a topic as target, which does for all groups; or a topic for "
+            f"{_FAILED}, or an alarm on GroupDesiredCapacity less GroupInServiceInstances"
+        ),
+    )
+
+
+def _is_told(group: Resource) -> bool:
+    """Whether somebody hears of failed launches of a group.
+
+    Raises:
+        NotKnown: nobody is seen to, and somebody might.
+    """
+    if _notifies(group) or group in _watched(group.deployment) or _has_event_rule(group.deployment):
+        return True
     doubt = _may_be_told(group)
     if doubt is not None:
         raise NotKnown(group, doubt)
-    yield group.properties.broken(
-        "NotificationConfigurations",
-        must="tell somebody when a launch fails",
-        cure=(
-            f"add a topic for {_FAILED}, an EventBridge rule for {_EVENT!r}, or an alarm on GroupDesiredCapacity less "
-            "GroupInServiceInstances"
-        ),
-    )
+    return False
 
 
 def _notifies(group: Resource) -> bool:
@@ -114,7 +147,7 @@ def _may_read(function: Resource) -> bool:
 
 RULES = (
     Rule(
-        id="launch-failure-untold",
+        id=_UNTOLD,
         title="Somebody is told when accelerators cannot be launched",
         severity=WARNING,
         practices=("REL11-BP01", "REL06-BP01"),
@@ -124,11 +157,12 @@ RULES = (
         ),
         cure_here="Give AcceleratedFleet notifications: it tells why launches fail, and stops them when they go on.",
         cure_plain=(
-            "Write NotificationConfigurations: [{TopicARN: ..., NotificationTypes: "
+            "Add an AWS::Events::Rule for EC2 Instance Launch Unsuccessful of aws.autoscaling with a topic as target, "
+            "or write NotificationConfigurations: [{TopicARN: ..., NotificationTypes: "
             "[autoscaling:EC2_INSTANCE_LAUNCH_ERROR]}] on the group."
         ),
         link="https://docs.aws.amazon.com/autoscaling/ec2/userguide/ts-as-instancelaunchfailure.html",
         subjects=_raised_groups,
-        judge=_is_told,
+        judge=_are_told,
     ),
 )
