@@ -140,7 +140,8 @@ def _outcome(chosen: argparse.Namespace) -> Outcome:
     from constructs_lib.compliance.outcome import Outcome
     from constructs_lib.compliance.rules import RULES
     from constructs_lib.compliance.selection import chosen_rules
-    from constructs_lib.compliance.sources import check_parameters, sources_in
+    from constructs_lib.compliance.sources import sources_in
+    from constructs_lib.template.parameters import check_parameters
 
     if chosen.region is not None:
         text(_WHERE, "--region", chosen.region, cure="write for example us-east-1")
@@ -148,7 +149,9 @@ def _outcome(chosen: argparse.Namespace) -> Outcome:
     baseline = None if chosen.baseline is None else read_baseline(chosen.baseline)
     parameters = parameters_of(_WHERE, chosen.parameter or ())
     found = sources_in(chosen.path, standard_input=_standard_input)
-    check_parameters(_WHERE, "--parameter", parameters, found.deployments)
+    sources = [source for deployment in found.deployments for source in deployment]
+    if sources:
+        check_parameters(_WHERE, "--parameter", parameters, (each.content for each in sources))
     deployments = (Deployment(each, region=chosen.region, parameters=parameters) for each in found.deployments)
     report = check(deployments, rules, all_ids=RULES, baseline=baseline or ())
     return Outcome(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,10 @@ from constructs_lib.compliance.deployment import Deployment, Source
 from constructs_lib.compliance.findings import Report
 from constructs_lib.compliance.rules import RULES
 from constructs_lib.compliance.selection import chosen_rules
-from constructs_lib.compliance.sources import STANDARD, check_parameters, sources_in
+from constructs_lib.compliance.sources import STANDARD, sources_in
 from constructs_lib.errors import ArgumentError
-from constructs_lib.validation import instance_of, text
+from constructs_lib.template.parameters import check_parameters
+from constructs_lib.validation import text
 
 _WHERE = "check"
 
@@ -44,18 +46,8 @@ def check_template(
         text(_WHERE, "region", region, cure="write for example us-east-1")
     rules = chosen_rules(select, ignore)
     found = _sources_of(template)
-    given = _checked(parameters or {})
-    check_parameters(_WHERE, "parameters", given, found)
+    given = check_parameters(_WHERE, "parameters", parameters or {}, (each.content for each in chain(*found)))
     return check([Deployment(each, region=region, parameters=given) for each in found], rules, all_ids=RULES)
-
-
-def _checked(parameters: object) -> Mapping[str, str]:
-    cure = "write for example {'ImageId': 'ami-0123456789abcdef0'}"
-    given = instance_of(_WHERE, "parameters", parameters, Mapping, cure=cure)
-    for name, value in given.items():
-        text(_WHERE, "parameters", name, cure=cure)
-        instance_of(_WHERE, f"parameters[{name!r}]", value, str, cure=cure)
-    return given
 
 
 def _sources_of(template: Mapping[str, Any] | str | Path) -> Iterable[tuple[Source, ...]]:

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from constructs_lib.compliance.deployment import NESTED, Source
-from constructs_lib.errors import ArgumentError, FleetError
+from constructs_lib.errors import FleetError
 from constructs_lib.template.assembly import read_document, templates_in
 from constructs_lib.template.documents import Document, parse
 from constructs_lib.template.settling import mapping
-from constructs_lib.validation import closest, complaint
+from constructs_lib.validation import complaint
 
 STANDARD = "-"
 """In place of a path: what comes in on the standard input."""
@@ -62,27 +62,6 @@ def sources_in(paths: Sequence[str], *, standard_input: Callable[[], str]) -> Fo
         standard_input: reads what ``-`` stands for.
     """
     return _Search(standard_input).through(paths)
-
-
-def check_parameters(
-    where: str, option: str, given: Mapping[str, str], deployments: Iterable[Sequence[Source]]
-) -> None:
-    """Refuse a parameter that no template has: a name that is spelt wrongly would answer nothing.
-
-    Args:
-        where: it is asked, and as what ``option``, for the message.
-        given: values by name.
-        deployments: that were read; without any there is nothing to compare with.
-
-    Raises:
-        ArgumentError: there is one.
-    """
-    sources = [source for deployment in deployments for source in deployment]
-    declared = {name for each in sources for name in mapping(each.content.get("Parameters"))}
-    for name in given if sources else ():
-        if name not in declared:
-            cure = f"{closest(name, sorted(declared))}see Parameters of the template"
-            raise ArgumentError(complaint(where, option, "be declared by a template", name, cure))
 
 
 class _Search:

@@ -15,6 +15,7 @@ from constructs_lib.preflight.places import places
 from constructs_lib.preflight.plan import read
 from constructs_lib.preflight.report import Finding, Report
 from constructs_lib.template.loops import without_loops
+from constructs_lib.template.parameters import check_parameters
 from constructs_lib.template.settling import Surroundings, Template
 from constructs_lib.validation import complaint
 
@@ -53,16 +54,19 @@ def preflight(
         now: the time at which reservations are judged. Default: the current time.
 
     Raises:
-        ArgumentError: the template is none, no Region is named, or the credentials are missing, have expired or are
-            wrong. What AWS refuses to tell to good ones raises nothing: it is a finding of severity ``unknown``.
+        ArgumentError: the template is none, or has no such parameter, no Region is named, or the credentials are
+            missing, have expired or are wrong. What AWS refuses to tell to good ones raises nothing: it is a finding of
+            severity ``unknown``.
     """
+    others = {} if beside is None else beside
+    given = check_parameters("preflight", "parameters", parameters or {}, [template, *others.values()])
     account = Account(session, _region(session, region), progress)
     check_credentials(account)
     around = Surroundings(
         region=account.region,
         account=account_number(account),
-        parameters={} if parameters is None else parameters,
-        beside={} if beside is None else beside,
+        parameters=given,
+        beside=others,
     )
     plan = read(Template(without_loops(template, around), around), partial(launch_template_data, account))
     time = datetime.now(timezone.utc) if now is None else now

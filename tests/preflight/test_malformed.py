@@ -74,6 +74,11 @@ def test_a_type_that_the_deploy_settles() -> None:
     assert not found(ask(document=document, parameters={"Type": "g6.xlarge"}), "instance types")
 
 
+def test_a_parameter_that_no_template_has_is_refused() -> None:
+    with pytest.raises(ArgumentError, match=r"^preflight: parameters must be declared by a template, got 'Tpye'"):
+        ask(document=template(Parameters={"Type": {"Type": "String"}}), parameters={"Tpye": "g6.xlarge"})
+
+
 def test_a_group_without_any_type() -> None:
     finding = only(ask(document=template(launch={"InstanceType": None})), "instance types")
     assert "names an instance type" in finding.message

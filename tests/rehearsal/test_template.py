@@ -88,12 +88,12 @@ def test_parameter_can_be_given_a_value() -> None:
     [
         (
             {"Mots": "5"},
-            "rehearse: parameters must name parameters of the template: Most, Size, got 'Mots'; did you mean 'Most'? "
-            "name one of them",
+            "rehearse: parameters must be declared by a template, got 'Mots'; did you mean 'Most'? see Parameters of "
+            "the template",
         ),
         (
             {"Size": "huge"},
-            "rehearse: parameters['Size'] must be one of small, 2, got 'huge'; give a value that is allowed",
+            "rehearse: parameters['Size'] must be one of small, 2, got 'huge'; give a value that the template allows",
         ),
     ],
 )
