@@ -29,8 +29,8 @@ def test_a_template_that_is_none_declares_nothing_that_helps(template: Any) -> N
     [
         (
             {"Iamge": "x"},
-            "check: parameters must be declared by a template, got 'Iamge'; did you mean 'Image'? see Parameters of the "
-            "template",
+            "check: parameters must be declared by a template, got 'Iamge'; did you mean 'Image'? see Parameters of "
+            "the template",
         ),
         (
             {"Size": "medium"},
