@@ -26,7 +26,7 @@ SUPPRESSIONS_RULE: Rule[Any] = Rule(
     cure_plain=(
         f"Write Metadata: {{{KEY}: {{{SUPPRESS}: [{{rule: minimum-above-zero, reason: why it has to be so}}]}}}}."
     ),
-    link="https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/aws-attribute-metadata.html",
+    link="https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-attribute-metadata.html",
     # It is about metadata, also of a template as a whole, and is asked with every check.
     subjects=lambda deployment: (),
     judge=lambda subject: iter(()),

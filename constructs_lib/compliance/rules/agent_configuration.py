@@ -432,7 +432,7 @@ RULES = (
         ),
         cure_here="AcceleratedFleet passes the placeholders on as they are; nothing is to be set.",
         cure_plain="Write ${!aws:InstanceId} in Fn::Sub, or leave Fn::Sub out.",
-        link="https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/intrinsic-function-reference-sub.html",
+        link="https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/intrinsic-function-reference-sub.html",
         subjects=_with_placeholders,
         judge=_substituted,
     ),

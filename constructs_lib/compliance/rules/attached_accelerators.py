@@ -79,7 +79,10 @@ RULES = (
         why="Elastic Inference and Elastic Graphics are gone: what asks for them is not launched.",
         cure_here="AcceleratedFleet launches types that have accelerators of their own.",
         cure_plain="Remove the property, and choose an accelerated instance type.",
-        link="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/elastic-graphics.html",
+        link=(
+            "https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/"
+            "aws-properties-ec2-instance-elasticgpuspecification.html"
+        ),
         subjects=_attached,
         judge=_ended,
     ),

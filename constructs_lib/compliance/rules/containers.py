@@ -339,7 +339,7 @@ RULES = (
         why="CloudFormation makes the new environment before it deletes the old one: one name for both fails.",
         cure_here="AcceleratedFleet names nothing; nothing is to be set.",
         cure_plain="Leave ComputeEnvironmentName out, or set ReplaceComputeEnvironment: false.",
-        link="https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/aws-resource-batch-computeenvironment.html",
+        link="https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resource-batch-computeenvironment.html",
         subjects=accelerated_owners(BATCH, having=_has_name),
         judge=_can_be_replaced,
     ),

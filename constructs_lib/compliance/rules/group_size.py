@@ -28,9 +28,7 @@ _MINIMUM = {
     _DEADLINE: "MinWorkerCount",
     _GAME_SERVERS: "MinSize",
 }
-_GROUP_LINK = (
-    "https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/aws-resource-autoscaling-autoscalinggroup.html"
-)
+_GROUP_LINK = "https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resource-autoscaling-autoscalinggroup.html"
 _SOURCES = ("LaunchTemplate", "MixedInstancesPolicy", "LaunchConfigurationName", "InstanceId")
 
 

@@ -110,7 +110,7 @@ RULES = (
         ),
         cure_here="AcceleratedFleet sets no such policy; take away apply_removal_policy(RETAIN) from it.",
         cure_plain="Remove DeletionPolicy and UpdateReplacePolicy from the resource, or set them to Delete.",
-        link="https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/aws-attribute-deletionpolicy.html",
+        link="https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-attribute-deletionpolicy.html",
         subjects=accelerated_owners(*_OWNERS),
         judge=_goes_with_its_stack,
     ),

@@ -373,7 +373,7 @@ RULES = (
         why="A rolling update ends running instances in batches; scale-in protection does not count for it.",
         cure_here="AcceleratedFleet has no rolling update: later instances use the new launch template.",
         cure_plain="Remove the rolling update, or give the instances a hook to drain.",
-        link="https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/aws-attribute-updatepolicy.html",
+        link="https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-attribute-updatepolicy.html",
         subjects=accelerated_owners(GROUP, having=_may_be_updated_by_replacing),
         judge=_is_not_replaced,
     ),
