@@ -106,13 +106,21 @@ def test_each_result_has_its_state() -> None:
         "Former": "absent",
         "Answered": "new",
         "Unanswered": "new",
-        "Open": "new",
     }
     assert states["Answered"]["suppressions"] == [{"kind": "inSource", "status": "accepted", "justification": HOSTILE}]
     assert all(each["suppressions"] == [] for name, each in states.items() if name != "Answered")
-    assert (states["Open"]["kind"], states["Open"]["level"]) == ("open", "none")
     assert (states["Breaks"]["kind"], states["Breaks"]["level"]) == ("fail", "warning")
     assert states["Unanswered"]["level"] == "error"
+
+
+def test_what_was_not_judged_is_a_note_and_no_result_that_a_reader_could_take_for_an_alert() -> None:
+    run = _run(unreadable=())
+    (note,) = run["invocations"][0]["toolExecutionNotifications"]
+    assert note["level"] == "note"
+    assert note["message"]["text"].startswith("Open cannot be judged: parameter Tokens has no default")
+    assert run["tool"]["driver"]["rules"][note["associatedRule"]["index"]]["id"] == note["associatedRule"]["id"] == RULE
+    assert note["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "cdk.out/Fleet%20template.json"
+    assert {each["kind"] for each in run["results"]} == {"fail"}
 
 
 def test_without_a_baseline_results_have_no_state() -> None:
@@ -148,7 +156,8 @@ def test_rules_explain_themselves() -> None:
 def test_a_run_that_could_not_read_all_was_no_success(unreadable: tuple[str, ...]) -> None:
     (invocation,) = _run(unreadable=unreadable)["invocations"]
     assert invocation["executionSuccessful"] is (not unreadable)
-    assert [each["message"]["text"] for each in invocation["toolExecutionNotifications"]] == list(unreadable)
+    told = [each["message"]["text"] for each in invocation["toolExecutionNotifications"] if each["level"] == "error"]
+    assert told == list(unreadable)
 
 
 # --- JUnit -----------------------------------------------------------------------------------------------------------

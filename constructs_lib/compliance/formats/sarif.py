@@ -5,7 +5,7 @@ Sections in comments are those of "Static Analysis Results Interchange Format (S
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 from urllib.parse import quote
@@ -36,8 +36,11 @@ def as_sarif(outcome: Outcome) -> dict[str, Any]:
                 "invocations": [
                     {
                         "executionSuccessful": not outcome.unreadable,
+                        # What could not be judged is no result: a reader that overlooks its kind would make alerts
+                        # of it, and "SARIF support for code scanning", GitHub Docs, does not name the kind.
                         "toolExecutionNotifications": [
-                            {"level": "error", "message": {"text": each}} for each in outcome.unreadable
+                            *({"level": "error", "message": {"text": each}} for each in outcome.unreadable),
+                            *(_not_judged(each, index) for each in outcome.report.not_judged),
                         ],
                     }
                 ],
@@ -49,10 +52,10 @@ def as_sarif(outcome: Outcome) -> dict[str, Any]:
 
 
 def _found(outcome: Outcome) -> Iterator[str]:
-    """The rules of all findings, also of those that the baseline has alone."""
+    """The rules of all that is told, also of findings that the baseline has alone."""
     report = outcome.report
     findings = (*report.findings, *report.known, *(each.finding for each in report.suppressed), *(outcome.gone or ()))
-    return (each.rule for each in findings)
+    return (each.rule for each in (*findings, *report.not_judged))
 
 
 def _descriptor(rule: Rule[Any]) -> dict[str, Any]:
@@ -81,8 +84,6 @@ def _results(outcome: Outcome) -> Iterator[dict[str, Any]]:
         yield _result(suppressed.finding, state, reason=suppressed.reason)
     for finding in outcome.gone or ():
         yield _result(finding, "absent")
-    for not_judged in report.not_judged:
-        yield _open(not_judged, state)
 
 
 def _result(finding: Finding, state: str | None, *, reason: str | None = None) -> dict[str, Any]:
@@ -100,19 +101,12 @@ def _result(finding: Finding, state: str | None, *, reason: str | None = None) -
     }
 
 
-def _open(not_judged: NotJudged, state: str | None) -> dict[str, Any]:
-    location = not_judged.location
-    told = (location.stack, not_judged.resource, not_judged.rule, location.property, not_judged.reason)
+def _not_judged(not_judged: NotJudged, index: Mapping[str, int]) -> dict[str, Any]:
     return {
-        "ruleId": not_judged.rule,
-        "kind": "open",
-        # What is no failure has no level (3.27.10).
-        "level": "none",
+        "level": "note",
         "message": {"text": f"{not_judged.resource} cannot be judged: {not_judged.reason}."},
-        "locations": [_location(location, not_judged.resource)],
-        "partialFingerprints": {"accelFleetNotJudged/v1": _hash(told)},
-        "suppressions": [],
-        **_baseline(state),
+        "locations": [_location(not_judged.location, not_judged.resource)],
+        "associatedRule": {"id": not_judged.rule, "index": index[not_judged.rule]},
     }
 
 
