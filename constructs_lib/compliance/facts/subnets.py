@@ -6,9 +6,8 @@ from collections.abc import Iterable
 
 from constructs_lib.compliance.deployment import Resource
 from constructs_lib.compliance.facts.launches import BATCH, GROUP, NODE_GROUP
-from constructs_lib.compliance.facts.policies import elements
 from constructs_lib.compliance.values import NotKnown, Value
-from constructs_lib.template.settling import ZoneAt
+from constructs_lib.template.settling import Unknown, ZoneAt, Zones, is_marker
 
 SUBNET = "AWS::EC2::Subnet"
 _PLACES = {GROUP: "VPCZoneIdentifier", BATCH: "ComputeResources.Subnets", NODE_GROUP: "Subnets"}
@@ -21,17 +20,21 @@ def subnets_of(owner: Resource) -> list[Value]:
         NotKnown: how many they are is not known.
     """
     path = _PLACES.get(owner.type)
-    return [] if path is None else elements(owner.properties.at(path))
+    return [] if path is None else _counted(owner.properties.at(path))
 
 
-def places_of(owner: Resource) -> list[Value]:
-    """The subnets that an owner names, or the zones of a group that names these instead.
+def is_in_one_place(owner: Resource) -> bool:
+    """Whether an owner names one subnet alone, or as a group one zone in place of subnets.
 
     Raises:
         NotKnown: how many they are is not known.
     """
     subnets = subnets_of(owner)
-    return subnets if subnets or owner.type != GROUP else elements(owner.properties.at("AvailabilityZones"))
+    if subnets or owner.type != GROUP:
+        return len(subnets) == 1
+    zones = owner.properties.at("AvailabilityZones")
+    # Every Region has several zones.
+    return not isinstance(zones.raw, Zones) and len(_counted(zones)) == 1
 
 
 def in_several_zones(owner: Resource) -> bool:
@@ -43,8 +46,22 @@ def in_several_zones(owner: Resource) -> bool:
     subnets = subnets_of(owner)
     if len(subnets) > 1:
         return _differ(subnets, (_zone_of(each) for each in subnets))
-    zones = [] if subnets or owner.type != GROUP else elements(owner.properties.at("AvailabilityZones"))
+    zones = [] if subnets or owner.type != GROUP else _counted(owner.properties.at("AvailabilityZones"))
     return len(zones) > 1 and _differ(zones, (each.raw for each in zones))
+
+
+def _counted(places: Value) -> list[Value]:
+    """The places of a list, each by itself.
+
+    Raises:
+        NotKnown: it is a value of which only a deploy tells how many it is.
+    """
+    if isinstance(places.raw, Unknown) or not is_marker(places.raw):
+        return places.each()
+    made = places.made()
+    if made is not None and made.type == SUBNET:
+        return [places]
+    raise places.not_known("how many places these are is known at the deploy only")
 
 
 def _zone_of(subnet: Value) -> object:

@@ -18,7 +18,7 @@ from constructs_lib.compliance.facts.launches import (
 )
 from constructs_lib.compliance.facts.purchases import BLOCK, DISTRIBUTION, is_block, market, uses_spot
 from constructs_lib.compliance.facts.roles import ROLE, SERVERLESS_FUNCTION, allows, role_of_function
-from constructs_lib.compliance.facts.subnets import in_several_zones, places_of, subnets_of
+from constructs_lib.compliance.facts.subnets import in_several_zones, is_in_one_place, subnets_of
 from constructs_lib.compliance.facts.warm_pools import warm_pool_of
 from constructs_lib.compliance.rule import ERROR, WARNING, Rule
 from constructs_lib.compliance.values import Broken, NotKnown, Value, any_of
@@ -294,10 +294,9 @@ def _one_pool(launch: Launch) -> Iterator[Broken]:
     owner = launch.owner
     if owner.type not in (GROUP, NODE_GROUP, BATCH) or launch.requirements or _has_on_demand(owner):
         return
-    places = places_of(owner)
     names = launch.types
     # Batch takes families, which are several types.
-    is_one_pool = len(places) == 1 and len(names) == 1 and "." in names[0] and not _has_to_be_close(launch)
+    is_one_pool = is_in_one_place(owner) and len(names) == 1 and "." in names[0] and not _has_to_be_close(launch)
     if is_one_pool and not launch.has_stated(SPOT):
         yield launch.named_types[0].broken(
             must="not be the only type in one subnet, which is one Spot pool that AWS can take back at once",

@@ -63,6 +63,14 @@ def _spot(*types: Any, subnets: tuple[str, ...] = ("subnet-a", "subnet-b"), **di
     )
 
 
+def _spot_in(**places: Any) -> dict[str, Any]:
+    """A Spot group of one type in these places."""
+    return group(
+        launch={"InstanceMarketOptions": {"MarketType": "spot"}},
+        properties={"VPCZoneIdentifier": {"Ref": "AWS::NoValue"}, **places},
+    )
+
+
 def _batch(**resources: Any) -> dict[str, Any]:
     given = {"Type": "SPOT", "MaxvCpus": 64, "InstanceTypes": ["g6", "g5"], "Subnets": ["s"], **resources}
     return template(Batch={"Type": "Batch::ComputeEnvironment", "Properties": {"ComputeResources": given}})
@@ -296,10 +304,7 @@ CASES = (
                 property="LaunchTemplateData.InstanceType",
             ),
             Breaks(
-                template=group(
-                    launch={"InstanceMarketOptions": {"MarketType": "spot"}},
-                    properties={"VPCZoneIdentifier": {"Ref": "AWS::NoValue"}, "AvailabilityZones": ["us-east-1a"]},
-                ),
+                template=_spot_in(AvailabilityZones=["us-east-1a"]),
                 resource="Launch",
                 property="LaunchTemplateData.InstanceType",
             ),
@@ -323,8 +328,16 @@ CASES = (
                 properties={"VPCZoneIdentifier": ["subnet-a"]},
             ),
             _batch(InstanceTypes=["g6"]),
+            # All zones of the Region.
+            _spot_in(AvailabilityZones={"Fn::GetAZs": ""}),
+            _spot_in(AvailabilityZones={"Fn::GetAZs": {"Ref": "AWS::Region"}}),
         ),
-        unknown=(_UNKNOWN_SHARE, _PARAMETER | _spot("g6.xlarge", {"Ref": "Value"}, subnets=("subnet-a",))),
+        unknown=(
+            _UNKNOWN_SHARE,
+            _PARAMETER | _spot("g6.xlarge", {"Ref": "Value"}, subnets=("subnet-a",)),
+            _spot_in(VPCZoneIdentifier={"Fn::ImportValue": "private-subnets"}),
+            _spot_in(VPCZoneIdentifier={"Fn::GetAtt": ["Launch", "Subnets"]}),
+        ),
     ),
     Case(
         rule="spot-maximum-price",
