@@ -31,8 +31,8 @@ _PLUGINS = {
 _EFFECTS = {"NO_SCHEDULE": "NoSchedule", "NO_EXECUTE": "NoExecute"}
 """Those that keep pods off; the other one is a wish."""
 _TAINTS = re.compile(r"--register-with-taints[= ]['\"]?([^\s'\"]+)")
-_OF_PROGRAMS = re.compile(r"kubernetes\.io/|k8s\.amazonaws\.com/|eksctl\.io/|\$\{")
-"""Labels that programs read, and those whose name is not known; pods are not placed by them."""
+_OF_PROGRAMS = re.compile(r"kubernetes\.io/|k8s\.amazonaws\.com/|eksctl\.io/|\$")
+"""Labels that programs read, by which pods are not placed, and those whose name only the shell or a deploy knows."""
 _LABELS = re.compile(r"--node-labels[= ]['\"]?([^\s'\"]+)")
 
 
@@ -114,7 +114,7 @@ def plugins(deployment: Deployment, kind: str) -> Sequence[Plugin | NotKnown]:
 def _told_taints(launch: Launch) -> Iterator[Taint]:
     for each in start_of(launch).told:
         for written in _TAINTS.findall(each.text):
-            for taint in written.split(","):
+            for taint in (one for one in written.split(",") if "$" not in one):
                 told, _, effect = taint.rpartition(":")
                 key, _, value = told.partition("=")
                 yield Taint(key, value, effect, each.value)

@@ -107,6 +107,12 @@ CASES = (
         keeps=(
             _nodes(_DISCOVERED, *_TOLD, kind="g6.xlarge", script=_joining(_TAINTED, _LABELLED)),
             _nodes(_DISCOVERED, kind="g6.xlarge", script=_joining("--max-pods=20")),
+            # Only the shell knows them.
+            _nodes(
+                _DISCOVERED,
+                kind="g6.xlarge",
+                script=_joining("--node-labels=$LABELS", "--register-with-taints=$KEY=true:NoSchedule"),
+            ),
             # By these no pod is placed.
             _nodes(
                 _DISCOVERED,
