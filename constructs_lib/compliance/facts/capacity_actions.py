@@ -135,13 +135,36 @@ def _may_lower(policy: Policy, group: Resource) -> bool:
 
 
 def _schedule_lowers(group: Resource) -> bool:
+    return any_of(lambda each: lowers_by_schedule(each, group), scheduled_actions_of(group))
+
+
+def lowers_by_schedule(action: Value, group: Resource) -> bool:
+    """Whether a scheduled action sets a group to less than something else has raised it to.
+
+    Raises:
+        NotKnown: it is not known.
+    """
+    sizes = [each for name in ("DesiredCapacity", "MaxSize") if (each := action.number(name)) is not None]
     most = group.properties.number("MaxSize")
-    return any_of(lambda each: _sets_below(each, most), scheduled_actions_of(group))
+    if not sizes or (most is not None and min(sizes) >= most):
+        return False
+    if min(sizes) <= _minimum(group):
+        return True
+    return any_of(lambda way: way(group, min(sizes)), (_starts_above, _is_set_above, _is_raised_by_need))
 
 
-def _sets_below(action: Value, most: float | None) -> bool:
-    sizes = (action.number("DesiredCapacity"), action.number("MaxSize"))
-    return any(each is not None and (most is None or each < most) for each in sizes)
+def _starts_above(group: Resource, size: float) -> bool:
+    return (group.properties.number("DesiredCapacity") or _minimum(group)) > size
+
+
+def _is_set_above(group: Resource, size: float) -> bool:
+    """Whether another scheduled action sets it to more."""
+    set_to = (each.number(name) for each in scheduled_actions_of(group) for name in ("DesiredCapacity", "MinSize"))
+    return any_of(lambda each: (each or 0) > size, set_to)
+
+
+def _is_raised_by_need(group: Resource, _: float) -> bool:
+    return any_of(lambda way: way(group), (_policy_raises, is_scaled_by_ecs, _role_raises))
 
 
 def _schedule_empties(owner: Resource) -> bool:
@@ -164,7 +187,12 @@ def _minimum(owner: Resource) -> float:
     return owner.properties.number("MinSize") or 0
 
 
-def _provider_lowers(group: Resource) -> bool:
+def is_scaled_by_ecs(group: Resource) -> bool:
+    """Whether ECS scales a group by the tasks that want its instances.
+
+    Raises:
+        NotKnown: a capacity provider of it does not say so.
+    """
     return any_of(_is_managed, capacity_providers_of(group))
 
 
@@ -308,7 +336,7 @@ def _target_lowers(fleet: Resource) -> bool:
 _BY_NUMBER = (_policy_lowers, _schedule_lowers)
 _LOWERING: Mapping[str, Sequence[Callable[[Resource], bool]]] = {
     GROUP: (
-        _provider_lowers,
+        is_scaled_by_ecs,
         _autoscaler_is_told,
         _is_told_by_tag,
         _switches_itself_off,

@@ -11,6 +11,7 @@ from constructs_lib.compliance.facts.capacity_actions import (
     is_lowered_by_others,
     is_raised,
     lowering_policies,
+    lowers_by_schedule,
     policies_of,
     reaches_zero,
     scheduled_actions_of,
@@ -78,8 +79,8 @@ def _stops_above_zero(subject: Itself) -> Iterator[Broken]:
     exact = [each for each in policies_of(group) if _sets_number(each)]
     if not all(map(_sets_number, lowering_policies(group))) or not all_of(_is_above_zero, exact):
         return
-    desired = [each.at("DesiredCapacity") for each in scheduled_actions_of(group)]
-    ends = [*(step for each in exact for step in each.adjustments), *(each for each in desired if not each.is_absent)]
+    downward = [each for each in scheduled_actions_of(group) if lowers_by_schedule(each, group)]
+    ends = [*(step for each in exact for step in each.adjustments), *map(_size_set_by, downward)]
     if not ends or any_of(lambda each: each.number() == 0, ends):
         return
     if is_lowered_by_others(group):
@@ -88,6 +89,11 @@ def _stops_above_zero(subject: Itself) -> Iterator[Broken]:
         must="be 0: nothing else brings the group down to its minimum of 0",
         cure="set the capacity to 0 when the accelerators are idle",
     )
+
+
+def _size_set_by(action: Value) -> Value:
+    sizes = [each for name in ("DesiredCapacity", "MaxSize") if not (each := action.at(name)).is_absent]
+    return min(sizes, key=lambda each: each.number() or 0)
 
 
 def _sets_number(policy: Policy) -> bool:

@@ -152,6 +152,12 @@ _RELEASE = Case(
         Breaks(template=_group(least=0, Up=_policy(step=1)), resource="Group"),
         Breaks(template=_group(Track=_tracking(DisableScaleIn=True)), resource="Group"),
         Breaks(template=_group(Up=_at_night(MinSize=1)), resource="Group"),
+        # An action that only raises is no release.
+        Breaks(template=_group(least=0, Morning=_at_night(DesiredCapacity=2)), resource="Group", got="no policy"),
+        Breaks(
+            template=_group(least=0, Early=_at_night(DesiredCapacity=2), Late=_at_night(MinSize=2, DesiredCapacity=2)),
+            resource="Group",
+        ),
         Breaks(template=_group(**_function("autoscaling:DescribeAutoScalingGroups")), resource="Group"),
         Breaks(template=_group(**_function("autoscaling:SetDesiredCapacity", on="arn:x:other")), resource="Group"),
         Breaks(template=template(Machine=_instance()), resource="Machine"),
@@ -168,6 +174,10 @@ _RELEASE = Case(
         ),
         _group(Track=_tracking()),
         _group(Night=_at_night(MinSize=0, MaxSize=0, DesiredCapacity=0)),
+        _group(Night=_at_night(DesiredCapacity=1), Day=_at_night(DesiredCapacity=3)),
+        _group(Evening=_at_night(DesiredCapacity=1)),
+        _group(Up=_policy(step=1), Evening=_at_night(DesiredCapacity=2)),
+        _group(more={"DesiredCapacity": "3"}, Evening=_at_night(DesiredCapacity=2)),
         _group(Provider=_PROVIDER),
         _group(**_function("autoscaling:SetDesiredCapacity", on=_ARN)),
         _group(**_function("autoscaling:*", told={"Ref": "Group"})),
@@ -245,6 +255,9 @@ _ABOVE_ZERO = Case(
         _group(least=0, Down=_policy()),
         _group(least=0, Wake=_policy("ExactCapacity", 1), Down=_policy()),
         _group(least=0, Night=_at_night(DesiredCapacity=0)),
+        # Nothing here lowers, of which another rule tells.
+        _group(least=0, Morning=_at_night(DesiredCapacity=2)),
+        _group(least=0, Night=_at_night(MaxSize=0), Day=_at_night(MaxSize=4, DesiredCapacity=3)),
         _group(
             least=0,
             Wake=_policy("ExactCapacity", 1),
