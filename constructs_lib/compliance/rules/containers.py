@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from constructs_lib.compliance.deployment import Deployment, Resource
-from constructs_lib.compliance.facts.capacity_actions import CAPACITY_PROVIDER
+from constructs_lib.compliance.facts.capacity_actions import CAPACITY_PROVIDER, is_scaled_by_ecs, reaches_zero
 from constructs_lib.compliance.facts.grants import check_outside, is_allowed_on
 from constructs_lib.compliance.facts.launches import BATCH, GROUP, Launch
 from constructs_lib.compliance.facts.lifecycle_hooks import holds_what_ends
@@ -114,6 +114,8 @@ def _service_rests(subject: Itself) -> Iterator[Broken]:
     name = service.properties.at("ServiceName").text()
     if scales_to_zero(service, name) or is_allowed_on(service, _STOPS_SERVICE):
         return
+    if _instances_end_without_it(service.deployment):
+        return
     check_outside(service)
     yield from list(unmoved(service, name)) or [
         count.broken(
@@ -121,6 +123,18 @@ def _service_rests(subject: Itself) -> Iterator[Broken]:
             cure="register the service as a scalable target with MinCapacity: 0 and a policy on its demand",
         )
     ]
+
+
+def _instances_end_without_it(deployment: Deployment) -> bool:
+    """Whether every accelerated group goes to zero whatever tasks want: only ECS keeps an instance for a task."""
+    groups = [*accelerated_owners(GROUP)(deployment)]
+    return bool(groups) and all_of(_ends_without_tasks, groups)
+
+
+def _ends_without_tasks(group: Itself | NotKnown) -> bool:
+    if isinstance(group, NotKnown):
+        raise group
+    return reaches_zero(group.resource) and not is_scaled_by_ecs(group.resource)
 
 
 # --- Batch -----------------------------------------------------------------------------------------------------------

@@ -65,6 +65,20 @@ def _service_with_device(path: str) -> dict[str, Any]:
     return given
 
 
+def _service_on(status: object, *, evening: int = 0) -> dict[str, Any]:
+    """A service on a group that a schedule lowers, behind a capacity provider with this managed scaling."""
+    on = _provider(Status=status)["Resources"]
+    sizes = {"Evening": evening, "Morning": 1}
+    schedule = {
+        id: {
+            "Type": "AWS::AutoScaling::ScheduledAction",
+            "Properties": {"AutoScalingGroupName": {"Ref": "Group"}, "DesiredCapacity": size},
+        }
+        for id, size in sizes.items()
+    }
+    return {"Resources": {**_service()["Resources"], **on, **schedule}}
+
+
 def _target(least: object, id: object = None, *, nights: object = None) -> dict[str, Any]:
     actions = [] if nights is None else [{"Schedule": "cron(0 20 * * ? *)", "ScalableTargetAction": nights}]
     return {
@@ -208,6 +222,9 @@ _ECS = (
                 property="DesiredCount",
                 got="nothing",
             ),
+            # ECS starts again what the schedule ends.
+            Breaks(template=_service_on("ENABLED"), resource="Service", property="DesiredCount"),
+            Breaks(template=_service_on("DISABLED", evening=1), resource="Service", property="DesiredCount"),
             Breaks(template=_service(kind="NeuronDevice"), resource="Service", property="DesiredCount"),
             Breaks(template=_service_with_device("/dev/neuron0"), resource="Service", property="DesiredCount"),
             Breaks(template=_service(Target=_target(1)), resource="Service", property="DesiredCount"),
@@ -264,6 +281,8 @@ _ECS = (
             _service(Target=_target(1, nights={"MinCapacity": 0, "MaxCapacity": 0})),
             _service(Role=role_for("ecs:UpdateService", {"Ref": "Service"})),
             _service(properties={"DesiredCount": 0}),
+            # Without managed scaling a task holds no instance.
+            _service_on("DISABLED"),
             _service(properties={"SchedulingStrategy": "DAEMON"}),
             _service(kind="InferenceAccelerator"),
             _service_with_device("/dev/fuse"),
@@ -271,6 +290,7 @@ _ECS = (
         ),
         unknown=(
             _PARAMETER | _service(kind=_CHOICE),
+            _service_on({"Ref": "AWS::NoValue"}),
             _PARAMETER | _service(properties={"DesiredCount": _CHOICE}),
             _service(Role=role_for("ecs:UpdateService", "*")),
             {**_service(), "Outputs": {"Name": {"Value": {"Ref": "Service"}, "Export": {"Name": "service"}}}},
