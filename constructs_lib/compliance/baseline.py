@@ -44,7 +44,7 @@ def gone(baseline: Mapping[Fingerprint, Finding], report: Report, asked: Collect
     """Findings of the baseline that are not there any more, of the stacks that were checked and the rules asked."""
     answered = [each.finding for each in report.suppressed]
     there = {each.fingerprint for each in (*report.findings, *report.known, *answered)}
-    unknown = {(each.location.stack, each.resource, each.rule) for each in report.not_judged}
+    unknown = {(each.location.stack, each.resource, rule) for each in report.not_judged for rule in each.all_rules}
     return tuple(
         each
         for fingerprint, each in baseline.items()

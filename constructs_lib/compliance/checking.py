@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from constructs_lib.compliance.deployment import Deployment, Resource
 from constructs_lib.compliance.facts.reasons import stated_in
 from constructs_lib.compliance.findings import Finding, Kept, Location, NotJudged, Report, Stated, Suppressed
+from constructs_lib.compliance.out_of_sight import OUT_OF_SIGHT, out_of_sight
 from constructs_lib.compliance.rule import ERROR, Rule
 from constructs_lib.compliance.suppressions import faults_of, reason_for
 from constructs_lib.compliance.values import Broken, NotKnown, Value, dotted, shown
@@ -61,7 +63,8 @@ def check(
         verdicts += _bad_suppressions(deployment, ids)
         for rule in rules:
             verdicts += _asked(rule, deployment)
-    distinct = list(dict.fromkeys(verdicts))
+        verdicts += [_not_judged(OUT_OF_SIGHT, each) for each in out_of_sight(deployment)]
+    distinct = list(dict.fromkeys(_told_once(verdicts)))
     findings = [each for each in distinct if isinstance(each, Finding)]
     return Report(
         findings=tuple(each for each in findings if each.fingerprint not in baseline),
@@ -77,7 +80,7 @@ def check(
 def _asked(rule: Rule[Any], deployment: Deployment) -> Iterator[Verdict]:
     for subject in _subjects(rule, deployment):
         if isinstance(subject, NotKnown):
-            yield _not_judged(rule, subject)
+            yield replace(_not_judged(rule, subject), rules=(rule.id,))
             continue
         resource: Resource = subject.resource
         kept = True
@@ -90,6 +93,19 @@ def _asked(rule: Rule[Any], deployment: Deployment) -> Iterator[Verdict]:
             yield _not_judged(rule, not_known)
         if kept:
             yield Kept(rule=rule.id, resource=resource.id, stack=resource.stack.name)
+
+
+def _told_once(verdicts: Iterable[Verdict]) -> Iterator[Verdict]:
+    """One line for all rules that nobody can tell for the same reason whether they concern a resource."""
+    concerned: dict[NotJudged, dict[str, None]] = {}
+    for each in verdicts:
+        if isinstance(each, NotJudged) and each.rules:
+            concerned.setdefault(replace(each, rule=OUT_OF_SIGHT.id, rules=()), {})[each.rule] = None
+        else:
+            yield each
+    for told, rules in concerned.items():
+        alone = len(rules) == 1
+        yield replace(told, rule=next(iter(rules))) if alone else replace(told, rules=tuple(rules))
 
 
 def _subjects(rule: Rule[Any], deployment: Deployment) -> Iterator[Any]:

@@ -167,6 +167,7 @@ class Deployment:
     def __init__(
         self, sources: Sequence[Source], *, region: str | None = None, parameters: Mapping[str, str] | None = None
     ) -> None:
+        self._asked = (sources, region, parameters or {})
         self.stacks: list[Stack] = []
         self._by_template: dict[int, Stack] = {}
         self._found: dict[tuple[Hashable, ...], Any] = {}
@@ -175,6 +176,20 @@ class Deployment:
         beside = {each.stack: each.content for each in read if each.stack is not None}
         for source, surroundings in zip(read, around, strict=True):
             self._add(source, replace(surroundings, beside=beside))
+
+    @property
+    def sources(self) -> Sequence[Source]:
+        """The templates that are not nested in others."""
+        return self._asked[0]
+
+    @property
+    def parameters(self) -> Mapping[str, str]:
+        """The values that were given for parameters."""
+        return self._asked[2]
+
+    def with_parameters(self, more: Mapping[str, str]) -> Deployment:
+        """The same templates, deployed with values for further parameters."""
+        return Deployment(self.sources, region=self._asked[1], parameters={**self.parameters, **more})
 
     def _add(self, source: Source, surroundings: Surroundings) -> Stack:
         stack = Stack(self, source, surroundings)

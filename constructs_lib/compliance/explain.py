@@ -7,13 +7,16 @@ from types import MappingProxyType
 from typing import Any
 
 from constructs_lib.compliance.checking import SUPPRESSIONS_RULE
+from constructs_lib.compliance.out_of_sight import OUT_OF_SIGHT
 from constructs_lib.compliance.practices import PRACTICES
 from constructs_lib.compliance.rule import Rule
 from constructs_lib.compliance.rules import RULES
 from constructs_lib.plain_text import paragraph
 
-DESCRIBED: Mapping[str, Rule[Any]] = MappingProxyType({**RULES, SUPPRESSIONS_RULE.id: SUPPRESSIONS_RULE})
-"""All whose findings a report may have, by id: the rules, and the one about suppressions, which is always asked."""
+DESCRIBED: Mapping[str, Rule[Any]] = MappingProxyType(
+    {**RULES, SUPPRESSIONS_RULE.id: SUPPRESSIONS_RULE, OUT_OF_SIGHT.id: OUT_OF_SIGHT}
+)
+"""All that a report may tell of, by id: the rules, and what is always asked, about suppressions and what nobody sees."""
 
 
 def explained(rule: Rule[Any]) -> str:

@@ -86,19 +86,26 @@ class Stated:
 
 @dataclass(frozen=True, kw_only=True)
 class NotJudged:
-    """A rule that has no verdict on a resource.
+    """A rule that has no verdict on a resource, or several that have none for the same reason.
 
     Attributes:
         rule: id.
         resource: logical id.
         reason: what is not known.
         location: of what is not known.
+        rules: ids of those that nobody can tell whether they concern the resource. Empty: it is about ``rule`` alone.
     """
 
     rule: str
     resource: str
     reason: str
     location: Location
+    rules: tuple[str, ...] = ()
+
+    @property
+    def all_rules(self) -> tuple[str, ...]:
+        """The ids of all rules that have no verdict."""
+        return self.rules or (self.rule,)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -46,7 +46,8 @@ def scores(report: Report, rules: Iterable[Rule[Any]]) -> tuple[Score, ...]:
 
     broken = {(each.rule, each.location.stack, each.resource) for each in open_findings}
     suppressed = {(each.rule, each.location.stack, each.resource) for each in answered} - broken
-    not_judged = {(each.rule, each.location.stack, each.resource) for each in report.not_judged} - broken - suppressed
+    open_ = {(rule, each.location.stack, each.resource) for each in report.not_judged for rule in each.all_rules}
+    not_judged = open_ - broken - suppressed
     kept = {(each.rule, each.stack, each.resource) for each in report.kept} - broken - suppressed - not_judged
 
     def counted(verdicts: Iterable[tuple[str, str, str]]) -> Counter[str | None]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from constructs_lib.compliance.findings import Finding
+from constructs_lib.compliance.findings import Finding, NotJudged
 from constructs_lib.compliance.outcome import Outcome
 from constructs_lib.markup import Markup, element
 
@@ -39,7 +39,7 @@ def as_junit(outcome: Outcome) -> str:
     for each in report.suppressed:
         case_of(each.finding).skipped.append(f"suppressed: {each.reason} ({each.finding.message})")
     for open_ in report.not_judged:
-        case(open_.location.stack, open_.rule, open_.resource).skipped.append(f"not judged: {open_.reason}")
+        case(open_.location.stack, open_.rule, open_.resource).skipped.append(_not_judged(open_))
     for kept in report.kept:
         case(kept.stack, kept.rule, kept.resource)
 
@@ -85,6 +85,10 @@ def _told(finding: Finding) -> str:
     location = finding.location
     place = "" if location.file is None else f"{location.file}:{location.line}: "
     return f"{place}{finding.message}\nTo mend it: {finding.fix}\nServes {finding.practice}"
+
+
+def _not_judged(open_: NotJudged) -> str:
+    return f"not judged{f' by {len(open_.rules)} rules' if open_.rules else ''}: {open_.reason}"
 
 
 def _unreadable(messages: Iterable[str]) -> Markup:

@@ -55,7 +55,8 @@ def _found(outcome: Outcome) -> Iterator[str]:
     """The rules of all that is told, also of findings that the baseline has alone."""
     report = outcome.report
     findings = (*report.findings, *report.known, *(each.finding for each in report.suppressed), *(outcome.gone or ()))
-    return (each.rule for each in (*findings, *report.not_judged))
+    yield from (each.rule for each in findings)
+    yield from (each.rule for each in report.not_judged)
 
 
 def _descriptor(rule: Rule[Any]) -> dict[str, Any]:

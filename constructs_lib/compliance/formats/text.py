@@ -103,7 +103,7 @@ def by_reason(not_judged: Iterable[NotJudged]) -> dict[str, list[NotJudged]]:
 def _not_judged(not_judged: Iterable[NotJudged]) -> list[str]:
     lines = []
     for reason, found in by_reason(not_judged).items():
-        rules = list(dict.fromkeys(each.rule for each in found))
+        rules = list(dict.fromkeys(rule for each in found for rule in each.all_rules))
         more = f" and {len(rules) - _NAMED} more rules" if len(rules) > _NAMED else ""
         named = ", ".join(rules[:_NAMED])
         lines += paragraph(f"{len(found):,} x {reason} ({named}{more})", begins="- ", indent="  ")
@@ -116,7 +116,8 @@ def _each_not_judged(not_judged: Iterable[NotJudged]) -> list[str]:
         location = each.location
         place = "" if location.file is None else f" ({location.file}, line {location.line})"
         told = f"{location.stack}, {each.rule}: {each.resource} {location.property}".rstrip()
-        lines += paragraph(f"{told}: {each.reason}{place}", begins="- ", indent="  ")
+        more = f" ({len(each.rules)} rules)" if each.rules else ""
+        lines += paragraph(f"{told}: {each.reason}{more}{place}", begins="- ", indent="  ")
     return ["Not judged:", *lines] if lines else []
 
 

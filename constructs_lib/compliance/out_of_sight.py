@@ -1,0 +1,42 @@
+"""What a check says once in place of an answer of each rule: nobody can tell whether rules concern a resource, or the
+templates do not show it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from constructs_lib.compliance.deployment import Deployment
+from constructs_lib.compliance.facts.other_values import OtherValues, accelerated_with_other_values
+from constructs_lib.compliance.rule import WARNING, Rule
+from constructs_lib.compliance.values import NotKnown
+
+OUT_OF_SIGHT: Rule[Any] = Rule(
+    id="accelerators-out-of-sight",
+    title="The check sees whatever may have accelerators",
+    severity=WARNING,
+    practices=("SUS05-BP04/measure",),
+    why=(
+        "What no rule can look at is not judged, and a report without findings does not praise it: accelerators that "
+        "only another value of a parameter brings, types that only a deploy tells, templates that are not at hand."
+    ),
+    cure_here="Synthesize the app and check the cloud assembly: it has the templates of all stacks, with their values.",
+    cure_plain="Pass --parameter NAME=VALUE for each way that the template is deployed, and check nested templates.",
+    link="https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/parameters-section-structure.html",
+    # It is about what other rules are not asked of, and never finds anything.
+    subjects=lambda deployment: (),
+    judge=lambda subject: iter(()),
+)
+"""What those lines of a report are about."""
+
+
+def out_of_sight(deployment: Deployment) -> Iterator[NotKnown]:
+    """What may have accelerators and is not looked at, each time with the reason."""
+    for each in accelerated_with_other_values(deployment):
+        yield NotKnown(each.owner, _how_to_ask(each))
+
+
+def _how_to_ask(other: OtherValues) -> str:
+    told = [f"another value of {name}" if value is None else f"{name}={value}" for name, value in other.values.items()]
+    options = [f"--parameter {name}={'VALUE' if value is None else value}" for name, value in other.values.items()]
+    return f"it has accelerators with {' and '.join(told)}, and not as it was judged: pass {' '.join(options)}"

@@ -1,0 +1,128 @@
+"""What may have accelerators and is not looked at is told in one line, with how to ask for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from constructs_lib.compliance.baseline import gone
+from constructs_lib.compliance.checking import check
+from constructs_lib.compliance.deployment import Deployment, Source
+from constructs_lib.compliance.findings import Finding, Location, Report
+from constructs_lib.compliance.formats.text import as_text
+from constructs_lib.compliance.outcome import Outcome
+from constructs_lib.compliance.rules import RULES
+
+RULE = "accelerators-out-of-sight"
+
+
+def report_on(template: Mapping[str, Any], **parameters: str) -> Report:
+    return check([Deployment([Source(name="t", content=template)], parameters=parameters)], tuple(RULES.values()))
+
+
+def told(template: Mapping[str, Any], **parameters: str) -> dict[str, str]:
+    found = [each for each in report_on(template, **parameters).not_judged if each.rule == RULE]
+    assert len({each.resource for each in found}) == len(found)
+    return {each.resource: each.reason for each in found}
+
+
+def machine(kind: Any, **more: Any) -> dict[str, Any]:
+    return {"Type": "AWS::EC2::Instance", "Properties": {"ImageId": "ami-1", "InstanceType": kind}, **more}
+
+
+def with_parameter(default: str, *allowed: str, **resources: Any) -> dict[str, Any]:
+    declared = {"Type": "String", "Default": default, **({"AllowedValues": list(allowed)} if allowed else {})}
+    return {"Parameters": {"Given": declared}, "Resources": resources}
+
+
+GIVEN = {"Ref": "Given"}
+IF_PROD = {"Conditions": {"Prod": {"Fn::Equals": [GIVEN, "prod"]}}}
+EITHER = {"Fn::If": ["Prod", "g5.xlarge", "t3.micro"]}
+OR_DEV = {"Conditions": {"Dev": {"Fn::Equals": ["dev", GIVEN]}}}
+BY_STAGE = {"Mappings": {"M": {"dev": {"Type": "t3.micro"}, "prod": {"Type": "p5.48xlarge"}}}}
+FOUND = {"Fn::FindInMap": ["M", GIVEN, "Type"]}
+
+
+@pytest.mark.parametrize(
+    ("template", "option"),
+    [
+        (with_parameter("c5.large", "c5.large", "g5.xlarge", "g5.2xlarge", Box=machine(GIVEN)), "Given=g5.xlarge"),
+        (with_parameter("dev", Box=machine(EITHER)) | IF_PROD, "Given=prod"),
+        (with_parameter("dev", "dev", "prod", Box=machine("g5.xlarge", Condition="Prod")) | IF_PROD, "Given=prod"),
+        (
+            with_parameter("dev", "dev", "prod", Box=machine({"Fn::If": ["Dev", "t3.micro", "g5.xlarge"]})) | OR_DEV,
+            "Given=prod",
+        ),
+        (
+            with_parameter("dev", Box=machine({"Fn::If": ["Dev", "t3.micro", "g5.xlarge"]})) | OR_DEV,
+            "Given=VALUE",
+        ),
+        (with_parameter("dev", Box=machine(FOUND)) | BY_STAGE, "Given=prod"),
+        (
+            with_parameter(
+                "ml.m5.xlarge",
+                "ml.m5.xlarge",
+                "ml.g5.xlarge",
+                Box={"Type": "AWS::SageMaker::NotebookInstance", "Properties": {"InstanceType": GIVEN}},
+            ),
+            "Given=ml.g5.xlarge",
+        ),
+    ],
+)
+def test_accelerators_behind_another_value_are_told_once_with_how_to_ask(
+    template: Mapping[str, Any], option: str
+) -> None:
+    (reason,) = told(template).values()
+    assert reason.endswith(f"pass --parameter {option}")
+
+
+def test_two_parameters_that_bring_them_together_are_both_named() -> None:
+    template = with_parameter("c5.large", "c5.large", "g5.xlarge", Box=machine(GIVEN, Condition="Use"))
+    template["Parameters"]["Use"] = {"Type": "String", "Default": "no", "AllowedValues": ["yes", "no"]}
+    template["Conditions"] = {"Use": {"Fn::Equals": [{"Ref": "Use"}, "yes"]}}
+    (reason,) = told(template).values()
+    assert reason.endswith("pass --parameter Given=g5.xlarge --parameter Use=yes")
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        with_parameter("c5.large", "c5.large", "m5.large", Box=machine(GIVEN)),
+        with_parameter("g5.xlarge", "g5.xlarge", "g6.xlarge", Box=machine(GIVEN)),
+        # Nothing uses the parameter.
+        with_parameter("c5.large", "c5.large", "g5.xlarge", Box=machine("c5.large")),
+        with_parameter("dev", Box=machine({"Fn::If": ["Prod", "m7i.4xlarge", "t3.micro"]})) | IF_PROD,
+        # A parameter that can be anything names no accelerator.
+        with_parameter("c5.large", Box=machine(GIVEN)),
+    ],
+)
+def test_where_no_value_brings_accelerators_nothing_is_told(template: Mapping[str, Any]) -> None:
+    assert told(template) == {}
+
+
+def test_who_has_given_the_value_has_had_the_answer() -> None:
+    template = with_parameter("c5.large", "c5.large", "g5.xlarge", Box=machine(GIVEN))
+    assert told(template, Given="c5.large") == {}
+    assert told(template, Given="g5.xlarge") == {}
+
+
+def test_of_what_nobody_can_tell_anything_there_is_one_line() -> None:
+    template = {"Parameters": {"Type": {"Type": "String"}}, "Resources": {"Box": machine({"Ref": "Type"})}}
+    (open_,) = report_on(template).not_judged
+    assert (open_.rule, open_.resource, open_.location.property) == (RULE, "Box", "InstanceType")
+    assert open_.reason == "parameter Type has no default"
+    assert {"no-idle-release", "accelerators-not-measured"} < {*open_.rules}
+    text = as_text(Outcome(report=report_on(template), rules=tuple(RULES.values())))
+    assert "1 x parameter Type has no default" in text
+    assert "1 not judged" in text
+
+
+def test_a_finding_that_a_baseline_has_of_it_is_not_gone() -> None:
+    template = {"Parameters": {"Type": {"Type": "String"}}, "Resources": {"Box": machine({"Ref": "Type"})}}
+    report = report_on(template)
+    place = Location(stack="t", file=None, line=None, property="")
+    told = {"message": "", "fix": "", "practice": "", "type": ""}
+    known = Finding(rule="no-idle-release", severity="error", resource="Box", location=place, **told)
+    assert gone({known.fingerprint: known}, report, RULES) == ()
