@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import atexit
 import gc
 import io
 import json
@@ -18,6 +19,7 @@ from constructs_lib.cli.arguments import Commands, Parser, add_command, complain
 from constructs_lib.cli.output import document, table
 from constructs_lib.cli.spelling import Spelling, options_of
 from constructs_lib.cli.statuses import FINE, FOUND, UNUSABLE
+from constructs_lib.collecting import without_collecting
 from constructs_lib.errors import ArgumentError
 from constructs_lib.validation import complaint, one_of, text
 
@@ -110,11 +112,12 @@ def _check(chosen: argparse.Namespace) -> int:
 @contextmanager
 def _without_collection() -> Iterator[None]:
     """Let garbage lie: nearly all that is made lives until the end, and to look through it takes long."""
-    gc.disable()
-    try:
+    atexit.register(gc.freeze)
+    with without_collecting():
         yield
-    finally:
-        gc.enable()
+        # From now on it counts as old, which is looked through last.
+        gc.freeze()
+        gc.unfreeze()
 
 
 def _check_places(chosen: argparse.Namespace) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from constructs_lib.collecting import without_collecting
 from constructs_lib.compliance.deployment import Deployment, Resource
 from constructs_lib.compliance.facts.reasons import stated_in
 from constructs_lib.compliance.findings import Finding, Kept, Location, NotJudged, Report, Stated, Suppressed
@@ -38,6 +39,7 @@ SUPPRESSIONS_RULE: Rule[Any] = Rule(
 Verdict = Finding | Suppressed | NotJudged | Kept
 
 
+@without_collecting()
 def check(
     deployments: Iterable[Deployment],
     rules: Sequence[Rule[Any]],

@@ -59,9 +59,12 @@ def dotted(path: Iterable[Step]) -> str:
     return text
 
 
-@dataclass(frozen=True)
+@dataclass(unsafe_hash=True)
 class Value:
     """A value of a template and where it stands; absent ones too, so that a rule can ask below them.
+
+    Nobody changes one. Python does not see to it: a check makes a million of them, and those take three times as long
+    that Python guards.
 
     Attributes:
         resource: that has it.
@@ -82,9 +85,11 @@ class Value:
         names = path.split(".")
         raw = self.raw
         for depth, name in enumerate(names):
-            if not isinstance(raw, dict) and raw is not None:
+            if raw is None:
+                break
+            if not isinstance(raw, dict):
                 raise Value(self.resource, (*self.path, *names[:depth]), raw).not_known()
-            raw = raw.get(name) if raw else None
+            raw = raw.get(name)
         return Value(self.resource, (*self.path, *names), raw)
 
     def _entries(self) -> Mapping[str, Any]:

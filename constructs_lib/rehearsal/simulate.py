@@ -9,13 +9,13 @@ from typing import Any
 
 from simpy import Environment
 
+from constructs_lib.collecting import without_collecting
 from constructs_lib.errors import ArgumentError
 from constructs_lib.rehearsal.cloud.clients import EPOCH
 from constructs_lib.rehearsal.cloud.group import Group
 from constructs_lib.rehearsal.cloud.stack import create
 from constructs_lib.rehearsal.cloud.work_queue import WorkQueue
 from constructs_lib.rehearsal.cold_start import ColdStart
-from constructs_lib.rehearsal.collecting import without_collecting
 from constructs_lib.rehearsal.machine.instance import Image
 from constructs_lib.rehearsal.record import Record
 from constructs_lib.rehearsal.staff import Launches, Staff

@@ -7,20 +7,23 @@ from __future__ import annotations
 
 import json
 import re
-from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from typing import Any
 
+from constructs_lib.collecting import without_collecting
 from constructs_lib.errors import ArgumentError, MissingExtraError
 from constructs_lib.validation import complaint
 
 Path = Sequence[str | int]
 
 _BLANK = re.compile(r"[ \t\n\r]*")
+_BETWEEN = re.compile(r"[ \t\n\r]*[:,]?[ \t\n\r]*")
+"""What stands between a key and its value, or an entry and the next one or the end."""
 _CURE = "correct it there"
-_KEPT_LEVELS = 2
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,7 @@ class Document:
     line_of: Callable[[Path], int]
 
 
+@without_collecting()
 def parse(text: str, name: str) -> Document:
     """Parse a template.
 
@@ -50,9 +54,8 @@ def parse(text: str, name: str) -> Document:
         MissingExtraError: it is YAML, and PyYAML is not installed.
     """
     text = text.removeprefix("\ufeff")
-    begin = _BLANK.match(text)
-    first = text[begin.end() : begin.end() + 1] if begin else ""
-    return _json(text, name) if first == "{" else _yaml(text, name)
+    begin = _past(_BLANK, text, 0)
+    return _json(text, name) if text.startswith("{", begin) else _yaml(text, name)
 
 
 def _json(text: str, name: str) -> Document:
@@ -91,54 +94,48 @@ class _JsonLines:
     def __init__(self, text: str) -> None:
         self._text = text
         self._decoder = json.JSONDecoder()
+        self._kept: dict[int, Mapping[str | int, tuple[int, int]]] = {}
 
     def __call__(self, path: Path) -> int:
-        position = found = _skip(self._text, 0)
-        for depth, step in enumerate(path):
-            # Each resource is asked for, by its findings; what is in one of them, by few.
-            entries = self._kept_entries(position) if depth < _KEPT_LEVELS else dict(self._entries(position))
+        position = found = _past(_BLANK, self._text, 0)
+        for step in path:
+            entries = self._entries_at(position)
             if step not in entries:
                 break
             found, position = entries[step]
-        return bisect_left(self._ends_of_lines, found) + 1
+        return bisect_right(self._begins_of_lines, found)
 
     @cached_property
-    def _ends_of_lines(self) -> list[int]:
-        return [match.start() for match in re.finditer("\n", self._text)]
+    def _begins_of_lines(self) -> list[int]:
+        return list(accumulate((len(line) + 1 for line in self._text.split("\n")), initial=0))
 
-    @cached_property
-    def _kept(self) -> dict[int, dict[str | int, tuple[int, int]]]:
-        return {}
-
-    def _kept_entries(self, position: int) -> dict[str | int, tuple[int, int]]:
+    def _entries_at(self, position: int) -> Mapping[str | int, tuple[int, int]]:
+        """Keys of an object or indices of a list, each with where the entry begins and where its value does."""
         if position not in self._kept:
             self._kept[position] = dict(self._entries(position))
         return self._kept[position]
 
     def _entries(self, position: int) -> Iterator[tuple[str | int, tuple[int, int]]]:
-        """Keys of an object or indices of a list, each with where the entry begins and where its value does."""
-        text, decoder = self._text, self._decoder
+        text, decode = self._text, self._decoder.raw_decode
         if text[position] not in "{[":
             return
         closing, number = ("}" if text[position] == "{" else "]"), 0
-        here = _skip(text, position + 1)
+        here = _past(_BLANK, text, position + 1)
         while text[here] != closing:
             begin: int = here
             key: str | int = number
             if closing == "}":
-                key, here = decoder.raw_decode(text, here)
-                here = _skip(text, _skip(text, here) + 1)
+                key, here = decode(text, here)
+                here = _past(_BETWEEN, text, here)
             yield key, (begin, here)
-            _, here = decoder.raw_decode(text, here)
-            here = _skip(text, here)
-            if text[here] == ",":
-                here = _skip(text, here + 1)
+            _, here = decode(text, here)
+            here = _past(_BETWEEN, text, here)
             number += 1
 
 
-def _skip(text: str, position: int) -> int:
-    blank = _BLANK.match(text, position)
-    return blank.end() if blank else position
+def _past(pattern: re.Pattern[str], text: str, position: int) -> int:
+    found = pattern.match(text, position)
+    return found.end() if found else position
 
 
 def _yaml(text: str, name: str) -> Document:

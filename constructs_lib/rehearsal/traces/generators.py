@@ -15,7 +15,7 @@ from math import ceil, exp, sqrt
 from types import MappingProxyType
 
 from constructs_lib import validation
-from constructs_lib.rehearsal.collecting import without_collecting
+from constructs_lib.collecting import without_collecting
 from constructs_lib.rehearsal.trace import Job, Trace
 from constructs_lib.rehearsal.traces import tables
 from constructs_lib.rehearsal.traces.arrivals import Window, spread

@@ -8,7 +8,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TextIO
 
-from constructs_lib.rehearsal.collecting import without_collecting
+from constructs_lib.collecting import without_collecting
 from constructs_lib.rehearsal.trace import Job, Trace, TraceError
 from constructs_lib.rehearsal.traces import formats, servegen
 from constructs_lib.rehearsal.traces.merge import merged
