@@ -58,7 +58,14 @@ ENDING = Power(
         "sagemaker:StopNotebookInstance",
         "sagemaker:StopTrainingJob",
     ),
-    everything={"ec2": _all("ec2", "instance", "volume", "fleet"), "cloudformation": _all("cloudformation", "stack")},
+    everything={
+        "ec2": _all("ec2", "instance", "volume", "fleet"),
+        "autoscaling": re.compile(r"arn:[^:]*:autoscaling:[^:]*:[^:]*:autoScalingGroup:\*:autoScalingGroupName/\*"),
+        "batch": _all("batch", "compute-environment", "job"),
+        "cloudformation": _all("cloudformation", "stack"),
+        "ecs": _all("ecs", "service", "task"),
+        "sagemaker": _all("sagemaker", "cluster", "endpoint", "notebook-instance", "training-job"),
+    },
 )
 """Takes capacity or work away."""
 

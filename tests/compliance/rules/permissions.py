@@ -191,6 +191,18 @@ CASES = (
     Case(
         rule="may-end-anything",
         breaks=(
+            # Every group, instance and endpoint by its kind.
+            *(
+                Breaks(template=_function(allow(action, arn)), resource="Role", property=_PATH)
+                for action, arn in (
+                    (
+                        "autoscaling:UpdateAutoScalingGroup",
+                        {"Fn::Sub": "arn:aws:autoscaling:${AWS::Region}:*:autoScalingGroup:*:autoScalingGroupName/*"},
+                    ),
+                    ("ec2:TerminateInstances", "arn:aws:ec2:*:111122223333:instance/*"),
+                    ("sagemaker:DeleteEndpoint", ["arn:aws:sagemaker:*:*:endpoint/*"]),
+                )
+            ),
             # A stack is all that it has.
             Breaks(template=_function(allow("cloudformation:DeleteStack")), resource="Role", property=_PATH),
             Breaks(template=_function(allow("ec2:DeleteFleets")), resource="Role", property=_PATH),
@@ -243,6 +255,10 @@ CASES = (
             _function(allow(_ENDS, Condition=_OWN)),
             _function(allow("autoscaling:SetDesiredCapacity", {"Fn::Sub": "arn:aws:autoscaling:*:*:*/${Group}"})),
             _function(allow("ec2:TerminateInstances", {"Fn::GetAtt": ["Group", "Arn"]})),
+            _function(allow("ec2:TerminateInstances", "arn:aws:ec2:*:*:instance/*", Condition=_OWN)),
+            _function(allow("sagemaker:DeleteEndpoint", "arn:aws:sagemaker:*:*:endpoint/ours-*")),
+            # Every image, and no instance.
+            _function(allow(["ec2:TerminateInstances", "ecr:PutImage"], "arn:aws:ecr:*:*:repository/*")),
             # No action that takes away, or none that can be limited.
             _function(allow(["ec2:Describe*", "cloudwatch:PutMetricData", "ec2:CreateTags", "logs:*"])),
             _function(allow(_ENDS), {"Effect": "Deny", "Action": "ec2:Terminate*", "Resource": "*", "Condition": _OWN}),
