@@ -63,10 +63,15 @@ EXPECTED: Mapping[str, frozenset[str]] = {
         }
     ),
     "ecs_gpu_service_to_zero": frozenset({"dead-accelerator-unnoticed"}),
+    "eks_capacity_block": frozenset(),
     "eks_node_group_always_on": frozenset(
         {"minimum-above-zero", "image-without-driver", "dead-accelerator-unnoticed", "cost-not-attributed"}
     ),
     "eks_node_group_from_zero": frozenset(),
+    # The autoscaler runs with the rights of the nodes, on every group; of the label it learns from nodes alone.
+    "eks_nodes_of_ones_own": frozenset(
+        {"may-end-anything", "may-change-any-data", "tags-do-not-reach-volumes", "autoscaler-not-told-of-nodes"}
+    ),
     # The template does not say whether the cluster ends after its steps.
     "emr_with_gpus": frozenset(),
     # Its machines end themselves.
