@@ -23,6 +23,14 @@ SPACE = "AWS::SageMaker::Space"
 APP = "AWS::SageMaker::App"
 CLUSTER = "AWS::SageMaker::Cluster"
 
+STUDIO_SETTINGS = {
+    DOMAIN: ("DefaultUserSettings", "DefaultSpaceSettings"),
+    PROFILE: ("UserSettings",),
+    SPACE: ("SpaceSettings",),
+}
+"""Where Studio is told what to start applications with, by the type of the resource."""
+STUDIO_APPS = ("JupyterLabAppSettings", "CodeEditorAppSettings")
+
 
 @dataclass(frozen=True)
 class Variant:
@@ -90,7 +98,16 @@ def _types(variant: Value) -> list[Value]:
     return [variant.at("InstanceType"), *(each.at("InstanceType") for each in variant.each("InstancePools"))]
 
 
+def _defaults(own: Value) -> list[Value]:
+    """The machines that Studio starts applications on, unless a user chooses others."""
+    paths = (f"{settings}.{app}" for settings in STUDIO_SETTINGS[own.resource.type] for app in STUDIO_APPS)
+    return [own.at(f"{path}.DefaultResourceSpec.InstanceType") for path in paths]
+
+
 _MACHINES: Mapping[str, Callable[[Value], Sequence[Value]]] = {
+    DOMAIN: _defaults,
+    PROFILE: _defaults,
+    SPACE: _defaults,
     NOTEBOOK: lambda own: [own.at("InstanceType")],
     APP: lambda own: [own.at("ResourceSpec.InstanceType")],
     CLUSTER: lambda own: [each.at("InstanceType") for each in own.each("InstanceGroups")],

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 
 from constructs_lib.compliance.deployment import Deployment, Resource
 from constructs_lib.compliance.facts.accelerated_stacks import beside_accelerators
-from constructs_lib.compliance.facts.hosts import APP, DOMAIN, PROFILE, hosts
+from constructs_lib.compliance.facts.hosts import APP, DOMAIN, PROFILE, SPACE, hosts
 from constructs_lib.compliance.facts.launches import (
     BATCH,
     FLEET,
@@ -117,9 +117,13 @@ def _says_who_pays(subject: Launch | Itself) -> Iterator[Broken]:
 
 
 def _is_tagged(host: Resource) -> bool:
-    """Whether a host has a tag; applications of Studio have those of their user and domain, too."""
-    above = host.uses(PROFILE, DOMAIN) if host.type == APP else []
-    return any_of(lambda each: any_of(_may_tell_who_pays, each.properties.each("Tags")), [host, *above])
+    """Whether a host has a tag; what Studio starts has those of its user and domain, too."""
+    above = host.uses(PROFILE, DOMAIN) if host.type in (APP, PROFILE, SPACE) else []
+    if any_of(lambda each: any_of(_may_tell_who_pays, each.properties.each("Tags")), [host, *above]):
+        return True
+    if host.type in (APP, PROFILE, SPACE) and not host.uses(DOMAIN):
+        raise NotKnown(host, "its domain, whose tags it gets, is not in the templates")
+    return False
 
 
 def _place_for_tags(launch: Launch) -> Value:

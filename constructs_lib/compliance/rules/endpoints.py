@@ -23,6 +23,8 @@ from constructs_lib.compliance.facts.hosts import (
     NOTEBOOK,
     PROFILE,
     SPACE,
+    STUDIO_APPS,
+    STUDIO_SETTINGS,
     Variant,
     variants,
 )
@@ -48,13 +50,7 @@ _DELETES_APP = ("sagemaker:DeleteApp",)
 _UPDATES_CLUSTER = ("sagemaker:UpdateCluster", "sagemaker:DeleteCluster", "sagemaker:BatchDeleteClusterNodes")
 _WAKES_AT_ONE = "HasBacklogWithoutCapacity"
 _STOPS = re.compile(r"idle|auto-?stop|shutdown|stop-notebook|poweroff", re.IGNORECASE)
-_SETTINGS = {
-    DOMAIN: ("DefaultUserSettings", "DefaultSpaceSettings"),
-    PROFILE: ("UserSettings",),
-    SPACE: ("SpaceSettings",),
-}
 _IDLE = "AppLifecycleManagement.IdleSettings.LifecycleManagement"
-_APPS = ("JupyterLabAppSettings", "CodeEditorAppSettings")
 _GUIDE = "https://docs.aws.amazon.com/sagemaker/latest/dg"
 
 
@@ -218,15 +214,15 @@ class _AppSettings:
 
 
 def _studio(deployment: Deployment) -> Iterator[_AppSettings | NotKnown]:
-    for resource in deployment.resources(*_SETTINGS):
-        for path in (f"{settings}.{app}" for settings in _SETTINGS[resource.type] for app in _APPS):
+    for resource in deployment.resources(*STUDIO_SETTINGS):
+        for path in (f"{settings}.{app}" for settings in STUDIO_SETTINGS[resource.type] for app in STUDIO_APPS):
             try:
                 value = resource.properties.at(path)
                 if names_accelerators(value.at("DefaultResourceSpec.InstanceType")):
                     yield _AppSettings(value)
             except NotKnown as not_known:
                 yield not_known
-    yield from loops_of(deployment, *_SETTINGS)
+    yield from loops_of(deployment, *STUDIO_SETTINGS)
 
 
 def _studio_stops(settings: _AppSettings) -> Iterator[Broken]:
@@ -271,7 +267,7 @@ def _inherited(settings: _AppSettings) -> Sequence[Value]:
     if domain is None:
         raise NotKnown(resource, "its domain, which may stop idle applications, is not in the templates")
     profiles = resource.uses(PROFILE)
-    inherited = [domain.properties.at(f"{each}.{app}") for each in _SETTINGS[DOMAIN]]
+    inherited = [domain.properties.at(f"{each}.{app}") for each in STUDIO_SETTINGS[DOMAIN]]
     return [*inherited, *(each.properties.at(f"UserSettings.{app}") for each in profiles)]
 
 

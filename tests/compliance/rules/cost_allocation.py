@@ -61,10 +61,26 @@ def _of_sagemaker(kind: str, **properties: Any) -> dict[str, Any]:
     return template(Host={"Type": f"SageMaker::{kind}", "Properties": properties})
 
 
+_ON_GPU = {"ResourceSpec": {"InstanceType": "ml.g5.xlarge"}}
+
+
 def _app(**user: Any) -> dict[str, Any]:
-    own = {"UserProfileName": {"Ref": "User"}, "ResourceSpec": {"InstanceType": "ml.g5.xlarge"}}
+    own = {"UserProfileName": {"Ref": "User"}, "DomainId": {"Ref": "Domain"}, **_ON_GPU}
     return template(
-        App={"Type": "SageMaker::App", "Properties": own}, User={"Type": "SageMaker::UserProfile", "Properties": user}
+        App={"Type": "SageMaker::App", "Properties": own},
+        User={"Type": "SageMaker::UserProfile", "Properties": user},
+        Domain={"Type": "SageMaker::Domain", "Properties": {}},
+    )
+
+
+_DEFAULT = {"JupyterLabAppSettings": {"DefaultResourceSpec": {"InstanceType": "ml.g5.xlarge"}}}
+
+
+def _studio(**domain: Any) -> dict[str, Any]:
+    own = {"DomainId": {"Ref": "Domain"}, "UserSettings": _DEFAULT}
+    return template(
+        Domain={"Type": "SageMaker::Domain", "Properties": domain},
+        User={"Type": "SageMaker::UserProfile", "Properties": own},
     )
 
 
@@ -86,6 +102,8 @@ CASES = (
                 template=_of_sagemaker("Cluster", InstanceGroups=_GROUPS_OF_CLUSTER), resource="Host", property="Tags"
             ),
             Breaks(template=_app(), resource="App", property="Tags"),
+            Breaks(template=_studio(), resource="User", property="Tags"),
+            Breaks(template=_studio(DefaultUserSettings=_DEFAULT), resource="Domain", property="Tags"),
         ),
         keeps=(
             _endpoint(Tags=_OWN_TAG),
@@ -95,12 +113,17 @@ CASES = (
             _of_sagemaker("Cluster", InstanceGroups=_GROUPS_OF_CLUSTER[:1]),
             # A user's tags reach the applications.
             _app(Tags=_OWN_TAG),
+            _studio(DefaultUserSettings=_DEFAULT, Tags=_OWN_TAG),
+            _of_sagemaker("Domain", DefaultUserSettings={}),
             {"Resources": {**_endpoint()["Resources"], "Budget": {"Type": "AWS::Budgets::Budget", "Properties": {}}}},
         ),
         unknown=(
             _GIVEN | _endpoint(Tags={"Ref": "Given"}),
             _GIVEN | _of_sagemaker("NotebookInstance", InstanceType={"Ref": "Given"}),
             {"Transform": "House"} | _endpoint(),
+            # It may have the tags of its domain.
+            _of_sagemaker("App", DomainId="d-1", **_ON_GPU),
+            _of_sagemaker("UserProfile", DomainId="d-1", UserSettings=_DEFAULT),
         ),
     ),
     Case(
