@@ -9,14 +9,26 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from importlib import import_module
+from types import MappingProxyType
 
-from constructs_lib.cli import catalog, check, packing, preflight, recommend, rehearse
 from constructs_lib.cli.arguments import Parser, commands_of, complain
 from constructs_lib.cli.statuses import FINE, INTERRUPTED, NOT_WRITTEN, READER_GONE, UNUSABLE
 from constructs_lib.errors import FleetError
 
 _NAME = "accel-fleet"
 _DISTRIBUTION = "cdk-accelerated-fleet"
+_HOMES = MappingProxyType(
+    {
+        "recommend": "recommend",
+        "catalog": "catalog",
+        "pack": "packing",
+        "preflight": "preflight",
+        "rehearse": "rehearse",
+        "check": "check",
+    }
+)
+"""The module that adds it, by the name of the command."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -46,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(arguments: Sequence[str] | None) -> int:
     try:
-        chosen = _parser().parse_args(arguments)
+        chosen = _parser(sys.argv[1:] if arguments is None else arguments).parse_args(arguments)
     except SystemExit as leaving:  # argparse has printed help or a complaint
         return leaving.code if isinstance(leaving.code, int) else UNUSABLE
     try:
@@ -57,7 +69,8 @@ def _run(arguments: Sequence[str] | None) -> int:
     return status
 
 
-def _parser() -> Parser:
+def _parser(arguments: Sequence[str]) -> Parser:
+    """The parser: with the command that is called, and without one with all, whose modules take a while to load."""
     parser = Parser(
         prog=_NAME,
         description=(
@@ -72,8 +85,9 @@ def _parser() -> Parser:
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version, and end")
     commands = commands_of(parser, "COMMAND")
-    for room in (recommend, catalog, packing, preflight, rehearse, check):
-        room.add_to(commands)
+    called = [each for each in arguments[:1] if each in _HOMES]
+    for name in called or _HOMES:
+        import_module(f"constructs_lib.cli.{_HOMES[name]}").add_to(commands)
     return parser
 
 

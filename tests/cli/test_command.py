@@ -240,3 +240,11 @@ def test_the_distribution_installs_it_under_its_name() -> None:
     assert 'cli = ["boto3", "rich"]\n' in settings
     assert 'packing = ["ortools"]\n' in settings
     assert 'rehearsal = ["boto3", "rich", "simpy"]\n' in settings
+
+
+def test_the_modules_of_other_commands_are_not_loaded() -> None:
+    asked = "import sys; from constructs_lib.cli import main; main(['check', '--list']); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", asked], cwd=CHECKOUT, capture_output=True, text=True, check=True)
+    loaded = done.stdout.split()
+    assert "constructs_lib.cli.check" in loaded
+    assert not {f"constructs_lib.cli.{each}" for each in ("recommend", "packing", "rehearse")} & set(loaded)
