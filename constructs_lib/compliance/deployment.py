@@ -96,6 +96,12 @@ class Stack:
         found = [f"the macro {name}" for name in named if name not in _EXPANDED_HERE]
         entries = mapping(content.get("Resources"))
         found += [f"the loop {each.id}" for each in self.loops]
+        found += [
+            f"the loop {name} of {id}"
+            for id, each in entries.items()
+            for name in mapping(mapping(each).get("Properties"))
+            if str(name).startswith(LOOP)
+        ]
         modules = [id for id, each in entries.items() if str(mapping(each).get("Type")).endswith("::MODULE")]
         return (*found, *(f"the module {id}" for id in modules))
 

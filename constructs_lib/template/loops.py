@@ -22,6 +22,8 @@ _MOST_ENTRIES = 200_000
 """That loops may make of a template; one of loops within loops may ask for more than there is memory."""
 _DEEPEST = 100
 """That anything is nested; nobody reads values that lie deeper."""
+_OF_PROPERTIES = 3
+"""Levels of a section down to the value of a property: the resource, its properties, the value."""
 _NO_LETTER_OR_DIGIT = re.compile(r"[^0-9A-Za-z]+")
 
 
@@ -78,28 +80,29 @@ class _Unroller:
             try:
                 found = list(self._entry(key, value, {}, (name, key), 0))
                 ids = [id for id, _, _ in found]
-                if key.startswith(LOOP) and (len({*ids}) < len(ids) or not {*ids}.isdisjoint((*made, *entries))):
+                if str(key).startswith(LOOP) and (len({*ids}) < len(ids) or not {*ids}.isdisjoint((*made, *entries))):
                     raise _NotUnrolled  # CloudFormation refuses two of one name.
             except _NotUnrolled:
                 made[key] = value
                 continue
             for id, entry, path in found:
                 made[id] = entry
-                if name == "Resources" and key.startswith(LOOP):
+                if name == "Resources" and str(key).startswith(LOOP):
                     self.origins[id] = path
         return made
 
     def _entry(
-        self, key: str, value: Any, given: Mapping[str, str], path: Path, depth: int
-    ) -> Iterator[tuple[str, Any, Path]]:
+        self, key: Any, value: Any, given: Mapping[str, str], path: Path, depth: int
+    ) -> Iterator[tuple[Any, Any, Path]]:
         """What comes of an entry of an object: itself, or all that a loop makes; with the place where it is written."""
-        if not key.startswith(LOOP):
-            yield _filled(key, given), self._copy(value, given, depth + 1), path
+        if not str(key).startswith(LOOP):
+            # What is no text is nothing that CloudFormation would take, and is told of elsewhere.
+            yield (_filled(key, given) if isinstance(key, str) else key), self._copy(value, given, depth + 1), path
             return
         identifier, collection, fragment = self._parts(value, given)
         for each in collection:
             for inner, content in fragment.items():
-                yield from self._entry(inner, content, {**given, identifier: each}, (*path, 2, inner), depth + 1)
+                yield from self._entry(inner, content, {**given, identifier: each}, (*path, 2, inner), depth)
 
     def _parts(self, loop: Any, given: Mapping[str, str]) -> tuple[str, list[str], Mapping[str, Any]]:
         identifier, collection, fragment = [*items(loop), None, None, None][:3]
@@ -124,8 +127,13 @@ class _Unroller:
             return known
         made: dict[str, Any] = {}
         for key, entry in value.items():
-            for name, content, _ in self._entry(key, entry, given, (), depth):
-                made[name] = content
+            try:
+                for name, content, _ in self._entry(key, entry, given, (), depth):
+                    made[name] = content
+            except _NotUnrolled:
+                if depth < _OF_PROPERTIES or not str(key).startswith(LOOP):
+                    raise
+                return {key: entry}  # What the object has is not known: a function that is worked out by the deploy.
         return made
 
 

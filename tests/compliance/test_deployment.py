@@ -147,6 +147,18 @@ def test_loops_are_unrolled_and_told_where_they_are_written() -> None:
     assert [deployment.is_output(each) for each in (first, second)] == [False, True]
 
 
+def test_a_loop_over_properties_that_only_a_deploy_unrolls_may_add_some() -> None:
+    loop = ["X", {"Ref": "Names"}, {"${X}": 1}]
+    content = {
+        "Transform": "AWS::LanguageExtensions",
+        "Parameters": {"Names": {"Type": "CommaDelimitedList"}},
+        **_template(Q={"Type": QUEUE, "Properties": {"QueueName": "q", "Fn::ForEach::P": loop}}),
+    }
+    deployment = Deployment([Source(name="s", content=content)])
+    assert deployment.unread == ("the loop Fn::ForEach::P of Q",)
+    assert deployment.resources(QUEUE)[0].properties.text("QueueName") == "q"
+
+
 def test_loops_of_nested_stacks_go_over_what_the_parent_passes() -> None:
     child = {
         "Transform": "AWS::LanguageExtensions",

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from constructs_lib.template.loops import Unrolled, unrolled
-from constructs_lib.template.settling import Surroundings
+from constructs_lib.template.settling import Surroundings, Template, Unknown
 
 TRANSFORM = "AWS::LanguageExtensions"
 LOOP = "Fn::ForEach::L"
@@ -114,6 +114,21 @@ def test_a_loop_that_cannot_be_unrolled_stays_whole(loop: Any) -> None:
     assert found.origins == {}
 
 
+def test_a_value_with_a_loop_that_cannot_be_unrolled_is_not_known() -> None:
+    loop = ["X", {"Ref": "Open"}, {"V${X}": {"Ref": "X"}}]
+    properties = {"Image": "ami-1", "Environment": {"Known": "1", LOOP: loop}}
+    parameters = {"Open": {"Type": "CommaDelimitedList"}}
+    found = made({"M": {"Type": "T", "Properties": properties}}, Parameters=parameters).document
+    settled = Template(found, Surroundings("us-east-1")).properties("M")
+    assert settled["Image"] == "ami-1"
+    assert isinstance(settled["Environment"], Unknown)
+    outer = {"Fn::ForEach::O": ["Y", ["a"], {"M${Y}": {"Type": "T", "Properties": properties}}]}
+    assert resources(outer, Parameters=parameters)["Ma"]["Properties"] == {
+        "Image": "ami-1",
+        "Environment": {LOOP: loop},
+    }
+
+
 def test_loops_that_would_make_more_than_there_is_memory_stay() -> None:
     many = [str(each) for each in range(1000)]
     inner = {"Fn::ForEach::I": ["Y", many, {"M${X}x${Y}": machine("t")}]}
@@ -126,6 +141,11 @@ def test_what_is_nested_too_deeply_to_be_read_stays() -> None:
     for _ in range(400):
         deep = [deep]
     before = {"M": {"Type": "T", "Properties": {"Deep": deep}}}
+    assert resources(before) == before
+
+
+def test_keys_that_are_no_texts_are_left() -> None:
+    before: Any = {"M": {"Type": "T", "Properties": {1: "one", None: {2: 3}}}, 4: {}}
     assert resources(before) == before
 
 
