@@ -6,7 +6,6 @@ Source: "Manually create or edit the CloudWatch agent configuration file", Cloud
 
 from __future__ import annotations
 
-import base64
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,6 +20,7 @@ from constructs_lib.agent.measurement_rules import prefix_of
 from constructs_lib.agent.section_rules import section_entries, section_path
 from constructs_lib.compliance.deployment import Deployment, Resource, once
 from constructs_lib.compliance.facts.launches import Launch, launches
+from constructs_lib.compliance.facts.scripts import commands_in, decoded
 from constructs_lib.compliance.values import NotKnown, Value, markers_in
 from constructs_lib.errors import ArgumentError
 from constructs_lib.template.settling import Made, PartText, is_marker
@@ -61,6 +61,11 @@ class Told:
     text: str
     is_whole: bool
     path: str | None = None
+
+    @cached_property
+    def commands(self) -> str:
+        """It without comments, for whoever looks for what it does."""
+        return commands_in(self.text)
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,8 +213,7 @@ class Start:
         value = self.launch.setting("UserData")
         if value.is_absent:
             return None
-        text = value.searchable() or ""
-        return Told(value, _decoded(text) or text, value.is_known)
+        return Told(value, decoded(value.searchable() or ""), value.is_known)
 
     def _described_by(self, script: Told | None) -> list[Resource]:
         own = [self.launch.owner, *([self.launch.configured_by] if self.launch.configured_by else [])]
@@ -288,16 +292,6 @@ def starts_by_owner(deployment: Deployment) -> Mapping[Resource, Sequence[Start]
 def _parameters_by_name(deployment: Deployment) -> Mapping[str, Resource]:
     named = ((each.properties.at("Name").raw, each) for each in deployment.resources(PARAMETER))
     return {name: each for name, each in named if isinstance(name, str)}
-
-
-def _decoded(text: str) -> str | None:
-    """What a text in base64 stands for; None if it is none."""
-    if not text or text.startswith(("#", "<", "Content-Type", "MIME")) or re.search(r"[\s$]", text):
-        return None
-    try:
-        return base64.b64decode(text, validate=True).decode("utf-8")
-    except ValueError:  # also of binascii, and of a text that is not ASCII
-        return None
 
 
 def _of_init(resource: Resource) -> Iterator[Told]:

@@ -7,12 +7,13 @@ Developer Guide; "Add stop actions to CloudWatch alarms", Amazon CloudWatch User
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from constructs_lib.compliance.deployment import Deployment, Resource, Stack, once
+from constructs_lib.compliance.facts.agents import start_of
 from constructs_lib.compliance.facts.alarms import ON_ALARM, alarms
 from constructs_lib.compliance.facts.grants import check_outside, is_allowed_on
-from constructs_lib.compliance.facts.launches import FLEET, GROUP, INSTANCE, SPOT_FLEET
+from constructs_lib.compliance.facts.launches import FLEET, GROUP, INSTANCE, SPOT_FLEET, Launch
 from constructs_lib.compliance.facts.owners import launches_of
 from constructs_lib.compliance.facts.roles import ROLE, SERVERLESS_FUNCTION
 from constructs_lib.compliance.facts.scalable_targets import is_lowered as is_lowered_target
@@ -300,17 +301,11 @@ def _role_ends_instance(instance: Resource) -> bool:
 
 
 def _switches_itself_off(owner: Resource) -> bool:
-    return any_of(_has_command, _scripts(owner))
+    return any_of(_has_command, launches_of(owner))
 
 
-def _scripts(owner: Resource) -> Iterator[Value]:
-    for launch in launches_of(owner):
-        if not launch.is_left_to_service:
-            yield launch.setting("UserData")
-
-
-def _has_command(script: Value) -> bool:
-    return _SWITCHES_ITSELF_OFF.search(script.searchable() or "") is not None
+def _has_command(launch: Launch) -> bool:
+    return any(_SWITCHES_ITSELF_OFF.search(each.commands) for each in start_of(launch).told)
 
 
 # --- fleets ----------------------------------------------------------------------------------------------------------

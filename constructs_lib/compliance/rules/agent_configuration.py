@@ -235,11 +235,10 @@ def _with_nvidia(deployment: Deployment) -> Iterator[Configured | NotKnown]:
 def _driver_comes_first(subject: Configured) -> Iterator[Broken]:
     """The agent looks for /usr/bin/nvidia-smi when it is configured, and does not start without it."""
     launch = subject.launch
-    scripts = [each for each in start_of(launch).told if _DRIVER.search(each.text) and _AGENT_STARTS.search(each.text)]
-    for script in scripts:
-        last_start = [each.start() for each in _AGENT_STARTS.finditer(script.text)][-1]
-        installed = _DRIVER.search(script.text)
-        if installed is None or installed.start() < last_start:
+    for script in start_of(launch).told:
+        installed = _DRIVER.search(script.commands)
+        starts = [each.start() for each in _AGENT_STARTS.finditer(script.commands)]
+        if installed is None or not starts or installed.start() < starts[-1]:
             continue
         image = launch.setting("ImageId")
         name = image.raw.name if isinstance(image.raw, SsmParameter) else image.raw

@@ -190,7 +190,7 @@ def _can_be_read(watch: Watch) -> Iterator[Broken]:
         start.launch.owner.id
         for policy in watch.lowering()
         for start in (starts.get(policy.group, ()) if policy.group is not None else ())
-        if any(_SLICES.search(each.text) for each in start.told)
+        if any(_SLICES.search(each.commands) for each in start.told)
     ]
     if sliced:
         yield series[0].metric.broken(

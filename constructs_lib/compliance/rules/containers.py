@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from constructs_lib.compliance.deployment import Deployment, Resource
+from constructs_lib.compliance.facts.agents import start_of
 from constructs_lib.compliance.facts.capacity_actions import CAPACITY_PROVIDER, is_scaled_by_ecs, reaches_zero
 from constructs_lib.compliance.facts.grants import check_outside, is_allowed_on
 from constructs_lib.compliance.facts.launches import BATCH, GROUP, Launch
@@ -305,7 +306,7 @@ def _names_gpus(container: Value) -> bool:
 def _gives_gpus_to_all(environment: Resource) -> bool:
     """Whether its launch template makes NVIDIA's runtime that of every container, with or without a requirement."""
     launched = (each for each in launches_of(environment) if not each.is_left_to_service)
-    return any_of(lambda each: _DEFAULT_RUNTIME in (each.setting("UserData").searchable() or ""), launched)
+    return any_of(lambda each: any(_DEFAULT_RUNTIME in told.commands for told in start_of(each).told), launched)
 
 
 RULES = (

@@ -7,8 +7,6 @@ endpoint", "Idle shutdown", "Autoscaling on SageMaker HyperPod EKS"); AWS CloudF
 
 from __future__ import annotations
 
-import base64
-import binascii
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -32,6 +30,7 @@ from constructs_lib.compliance.facts.loops import loops_of
 from constructs_lib.compliance.facts.machines import names_accelerators
 from constructs_lib.compliance.facts.reasons import has_stated
 from constructs_lib.compliance.facts.scalable_targets import scales_to_zero, unmoved
+from constructs_lib.compliance.facts.scripts import commands_in, decoded, has_commands_of_a_deploy
 from constructs_lib.compliance.rule import WARNING, Itself, Rule, resources_of
 from constructs_lib.compliance.values import Broken, NotKnown, Value, all_of, any_of
 from constructs_lib.statements import MINIMUM
@@ -50,6 +49,13 @@ _DELETES_APP = ("sagemaker:DeleteApp",)
 _UPDATES_CLUSTER = ("sagemaker:UpdateCluster", "sagemaker:DeleteCluster", "sagemaker:BatchDeleteClusterNodes")
 _WAKES_AT_ONE = "HasBacklogWithoutCapacity"
 _STOPS = re.compile(r"idle|auto-?stop|shutdown|stop-notebook|poweroff", re.IGNORECASE)
+_LOADS = re.compile(
+    r"\b(?:curl|wget|git|docker|nohup|perl|node|ruby)\b|\baws\s+(?:s3|ssm|lambda)|\bs3://|\bcrontab\b|/etc/cron"
+    r"|\b(?:ba|z|da)?sh\s+(?!-)\S|\bpython[\d.]*\s+(?!-m\s+(?:pip|ipykernel|venv|nbextension)\b)\S"
+    r"|(?:\bsource|(?:^|[;&|])\s*\.)\s+(?!\S*activate\b)\S|(?:^|[\s;&|])\.{0,2}/(?!dev/|etc/|opt/|usr/)\S+\.(?:sh|py)\b",
+    re.MULTILINE,
+)
+"""What a script does that runs another one, of which nobody can tell what that does."""
 _IDLE = "AppLifecycleManagement.IdleSettings.LifecycleManagement"
 _GUIDE = "https://docs.aws.amazon.com/sagemaker/latest/dg"
 
@@ -180,21 +186,37 @@ def _notebook_stops(subject: Itself) -> Iterator[Broken]:
 
 
 def _script_stops(named: Value) -> bool:
-    """Whether a script of the lifecycle configuration stops the notebook; one that loads others may do so unseen."""
+    """Whether a script of the lifecycle configuration stops the notebook.
+
+    Raises:
+        NotKnown: it is not in the templates, or loads what may stop the notebook.
+    """
     config = next(iter(named.resource.uses(_NOTEBOOK_SCRIPTS)), None)
     if config is None:
         raise named.not_known("what the lifecycle configuration does is not in the templates")
-    if any_of(lambda each: _STOPS.search(_script(each.at("Content"))) is not None, config.properties.each("OnStart")):
+    at_start = [each.at("Content") for each in config.properties.each("OnStart")]
+    at_first = [each.at("Content") for each in config.properties.each("OnCreate")]
+    return any_of(_stops_what_is_idle, at_start) or any_of(_may_stop_once, at_first)
+
+
+def _stops_what_is_idle(content: Value) -> bool:
+    commands = commands_in(decoded(content.searchable() or ""))
+    if _STOPS.search(commands):
         return True
-    raise named.not_known("nobody can tell whether the script stops what is idle")
+    if has_commands_of_a_deploy(content.raw) or _LOADS.search(commands):
+        raise content.not_known("nobody can tell whether what the script loads stops what is idle")
+    return False
 
 
-def _script(content: Value) -> str:
-    text = content.searchable() or ""
-    try:
-        return base64.b64decode(text, validate=True).decode()
-    except (binascii.Error, ValueError):
-        return text
+def _may_stop_once(content: Value) -> bool:
+    """Whether a script that runs when the notebook is made stops it, which may not outlast the first stop.
+
+    Raises:
+        NotKnown: it does, or may.
+    """
+    if _stops_what_is_idle(content):
+        raise content.not_known("the script runs once: nobody can tell whether later starts have what it sets up")
+    return False
 
 
 @dataclass(frozen=True)

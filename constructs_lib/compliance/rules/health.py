@@ -132,7 +132,7 @@ def _is_of_kubernetes(group: Resource) -> bool:
 
 def _may_end_itself(launch: Launch) -> bool:
     """Whether a boot script looks at the accelerators and can switch the machine off: its group then replaces it."""
-    return any(_LOOKS.search(each.text) and _ENDS_ITSELF.search(each.text) for each in start_of(launch).told)
+    return any(_LOOKS.search(each.commands) and _ENDS_ITSELF.search(each.commands) for each in start_of(launch).told)
 
 
 def _has_who_replaces(launch: Launch) -> bool:

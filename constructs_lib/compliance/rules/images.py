@@ -25,7 +25,6 @@ _FETCHES = re.compile(
     r"|snap|helm|kubectl|bootstrap\.sh|tar|unzip|gunzip|base64|sh|python3?|source|ssm)\b|aws\s+s3|\$\{unknown\}"
 )
 """Whoever does one of these may install the driver that way."""
-_FIRST_LINE = re.compile(r"^#!.*", re.MULTILINE)
 _ASSOCIATION = "AWS::SSM::Association"
 _PARAMETERS = "https://docs.aws.amazon.com/systems-manager/latest/userguide/parameter-store-public-parameters-ami.html"
 _DLAMI = "https://docs.aws.amazon.com/dlami/latest/devguide/what-is-dlami.html"
@@ -76,9 +75,9 @@ def _is_installed(launch: Launch) -> bool:
         NotKnown: it fetches something of which nobody can tell.
     """
     told = start_of(launch).told
-    if any(_INSTALLS.search(each.text) for each in told):
+    if any(_INSTALLS.search(each.commands) for each in told):
         return True
-    doubtful = next((each for each in told if _FETCHES.search(_FIRST_LINE.sub("", each.text))), None)
+    doubtful = next((each for each in told if _FETCHES.search(each.commands)), None)
     if doubtful is not None:
         raise doubtful.value.not_known("what the boot script fetches may install the driver")
     associations = launch.owner.deployment.resources(_ASSOCIATION)

@@ -128,7 +128,7 @@ def _mixed_kinds(launch: Launch) -> Iterator[Broken]:
     kinds = {name: _kind(name) for name in names}
     if len(set(kinds.values())) < 2 or _starts_differently(launch):
         return
-    if any(_LOOKS_AT_THE_HOST.search(each.text) for each in start_of(launch).told):
+    if any(_LOOKS_AT_THE_HOST.search(each.commands) for each in start_of(launch).told):
         return
     found = ", ".join(f"{name} ({kind})" for name, kind in kinds.items())
     yield launch.named_types[0].broken(
@@ -290,7 +290,7 @@ def _wish(launch: Launch) -> _Wish | None:
     except NotKnown:
         return None
     for each in told:
-        if (found := _FROM_SCRIPT.search(each.text)) and not _GUARD.search(each.text):
+        if (found := _FROM_SCRIPT.search(each.commands)) and not _GUARD.search(each.commands):
             return _Wish(launch, each.value, f"its boot script ({found[0]})")
     return None
 

@@ -27,10 +27,11 @@ from constructs_lib.compliance.facts.alarms import Series
 from constructs_lib.compliance.facts.launches import BATCH, GROUP, NODE_GROUP, Launch, accelerated_launches
 from constructs_lib.compliance.facts.roles import allows, role_of
 from constructs_lib.compliance.facts.scaling_policies import policies_of_accelerated
+from constructs_lib.compliance.facts.scripts import has_commands_of_a_deploy
 from constructs_lib.compliance.facts.watching import Watch, watches
 from constructs_lib.compliance.rule import ERROR, WARNING, Rule
-from constructs_lib.compliance.values import Broken, NotKnown, Value, any_of, markers_in
-from constructs_lib.template.settling import SsmParameter, Unknown
+from constructs_lib.compliance.values import Broken, NotKnown, Value, any_of
+from constructs_lib.template.settling import SsmParameter
 
 _CALLS = ("cloudwatch:PutMetricData", "logs:PutLogEvents")
 _ADDON = "AWS::EKS::Addon"
@@ -56,15 +57,19 @@ _BY_TOOL = (
     "section statsd of the CloudWatch agent"
 )
 _PUBLISHING = ("put-metric-data", "put_metric_data", "8125")
-_MAYBE = re.compile(
-    r"put-metric-data|put_metric_data|statsd|collectd|telegraf|datadog|DD_API_KEY|newrelic|prometheus|node[_-]exporter"
-    r"|grafana|otel|otlp|opentelemetry|zabbix|netdata|dynatrace|splunk|cloudwatch-agent|ssm:|ECS_CLUSTER|bootstrap\.sh"
-    r"|nodeadm|dkr\.ecr|compose|git clone|ansible|puppet|chef|salt|s3 (?:cp|sync)|s3://"
-    r"|(?:curl|wget)[^\n]*\|\s*(?:sudo )?(?:ba)?sh|cfn-init|kubelet|kubeadm|k3s|slurm"
-    r"|parallelcluster|(?:python3?|bash|sh)\s+<\(",
+_BY_ITS_OWN_RIGHTS = re.compile(
+    r"statsd|collectd|telegraf|datadog|DD_API_KEY|newrelic|prometheus|node[_-]exporter|grafana|otel|otlp|opentelemetry"
+    r"|zabbix|netdata|dynatrace|splunk|ECS_CLUSTER|bootstrap\.sh|nodeadm|ansible|puppet|chef|salt|kubelet|kubeadm|k3s"
+    r"|slurm|parallelcluster",
     re.IGNORECASE,
 )
-"""Words of a boot script that fetches or starts what may publish them."""
+"""Words of a boot script that starts what may publish them to somebody else than AWS, or by rights of its own."""
+_BY_RIGHTS_OF_THE_INSTANCE = re.compile(
+    r"put-metric-data|put_metric_data|cloudwatch-agent|ssm:|dkr\.ecr|compose|git clone|s3 (?:cp|sync)|s3://"
+    r"|(?:curl|wget)[^\n]*\|\s*(?:sudo )?(?:ba)?sh|cfn-init|(?:python3?|bash|sh)\s+<\(",
+    re.IGNORECASE,
+)
+"""Words of one that fetches or starts what may publish them, if the instance may."""
 _AGENT = "cloudwatch-agent"
 _ELSEWHERE = ("AWS::SSM::Association", "AWS::SSM::MaintenanceWindowTask", "AWS::ImageBuilder::Image")
 _MORE = re.compile(r"append-config|put-metric-data|put_metric_data|telegraf")
@@ -98,7 +103,7 @@ def _measured(launch: Launch) -> Iterator[Broken]:
     start = start_of(launch)
     if any(reads_nvidia(each) for each in start.configurations):
         return
-    if any(_publishes(each.text) for each in start.told):
+    if any(_publishes(each.commands) for each in start.told):
         return
     if _has_addon(launch):
         return
@@ -144,18 +149,20 @@ def _may_be_measured(launch: Launch, start: Start) -> NotKnown | None:
         return NotKnown(owner, f"{elsewhere[0].id} may have its accelerators measured")
     if owner.deployment.unread:
         return NotKnown(owner, f"{owner.deployment.unread[0]} may have its accelerators measured")
+    may_publish = _may_publish(launch)
     agent_is_known = bool(start.configurations) and not start.fetches_what_is_not_here
     for each in start.told:
-        if any(isinstance(part, Unknown) and "AWS::" not in part.reason for part in markers_in(each.value.raw)):
+        if has_commands_of_a_deploy(each.value.raw):
             return each.value.not_known("a part of the boot script is known at the deploy only")
-        words = _MAYBE.finditer(each.text)
+        words = [*_BY_ITS_OWN_RIGHTS.finditer(each.commands)]
+        # Whatever another program reads, it gets nowhere without permission.
+        words += _BY_RIGHTS_OF_THE_INSTANCE.finditer(each.commands) if may_publish else ()
         if word := next((word for word in words if not (agent_is_known and word[0] == _AGENT)), None):
             return each.value.not_known(f"what the boot script fetches or starts may measure them ({word[0].strip()})")
     image = launch.setting("ImageId")
     name = _public_image(image)
     if name is None:
-        # Whatever a program of the image reads, it gets nowhere without permission.
-        return image.not_known("its image may bring what measures them") if _may_publish(launch) else None
+        return image.not_known("its image may bring what measures them") if may_publish else None
     return image.not_known("containers may measure them") if any(each in name for each in _OF_CONTAINERS) else None
 
 
@@ -240,7 +247,7 @@ def _configurations(reading: Reading) -> list[AgentConfiguration]:
         owner = start.launch.owner
         if start.fetches_what_is_not_here:
             raise NotKnown(owner, "its agent fetches a configuration that is not in the templates")
-        if any(_MORE.search(each.text) for each in start.told):
+        if any(_MORE.search(each.commands) for each in start.told):
             raise NotKnown(owner, "its boot script has more published than its agent's configuration says")
         if not start.configurations:
             raise NotKnown(owner, "no configuration of its agent is in the templates")

@@ -110,9 +110,9 @@ _EVENING = {
 }
 
 
-def _scripts(text: str) -> dict[str, Any]:
+def _scripts(text: str, *, at: str = "OnStart") -> dict[str, Any]:
     content = base64.b64encode(text.encode()).decode()
-    return {"Type": "SageMaker::NotebookInstanceLifecycleConfig", "Properties": {"OnStart": [{"Content": content}]}}
+    return {"Type": "SageMaker::NotebookInstanceLifecycleConfig", "Properties": {at: [{"Content": content}]}}
 
 
 _OWN_SCRIPTS = {"Fn::GetAtt": ["Scripts", "NotebookInstanceLifecycleConfigName"]}
@@ -265,7 +265,22 @@ CASES = (
     ),
     Case(
         rule="notebook-never-stops",
-        breaks=(Breaks(template=_notebook(), resource="Notebook", property="LifecycleConfigName", got="nothing"),),
+        breaks=(
+            Breaks(template=_notebook(), resource="Notebook", property="LifecycleConfigName", got="nothing"),
+            # Whole and plain scripts that stop nothing.
+            *(
+                Breaks(
+                    template=_notebook(config=_OWN_SCRIPTS, Scripts=each),
+                    resource="Notebook",
+                    property="LifecycleConfigName",
+                )
+                for each in (
+                    _scripts("#!/bin/bash\nset -e\nsource activate pytorch\npip install torch\n"),
+                    _scripts("#!/bin/bash\n# TODO: add idle shutdown later\npip install torch\n"),
+                    _scripts("#!/bin/bash\npip install torch\n", at="OnCreate"),
+                )
+            ),
+        ),
         keeps=(
             _notebook(config=_OWN_SCRIPTS, Scripts=_scripts("python autostop.py --time 3600")),
             _notebook(Role=role_for("sagemaker:StopNotebookInstance", {"Ref": "Notebook"})),
@@ -277,6 +292,9 @@ CASES = (
             _notebook(config="of-somebody"),
             _notebook(Role=role_for("sagemaker:StopNotebookInstance", "*")),
             _notebook(config=_OWN_SCRIPTS, Scripts=_scripts("curl https://example.com/setup | sh")),
+            _notebook(config=_OWN_SCRIPTS, Scripts=_scripts("#!/bin/bash\npython /home/ec2-user/SageMaker/start.py\n")),
+            # Whether the second start has it, too, nobody can tell.
+            _notebook(config=_OWN_SCRIPTS, Scripts=_scripts("python autostop.py --time 3600", at="OnCreate")),
         ),
     ),
     Case(

@@ -161,6 +161,23 @@ _RELEASE = Case(
         Breaks(template=_group(**_function("autoscaling:DescribeAutoScalingGroups")), resource="Group"),
         Breaks(template=_group(**_function("autoscaling:SetDesiredCapacity", on="arn:x:other")), resource="Group"),
         Breaks(template=template(Machine=_instance()), resource="Machine"),
+        # What is said in a comment is not done.
+        Breaks(
+            template=template(
+                Machine=_instance(
+                    UserData={
+                        "Fn::Base64": "#!/bin/bash\n# if you forget it: sudo shutdown -h now\necho 'a # b' # halt\n"
+                    }
+                )
+            ),
+            resource="Machine",
+        ),
+        Breaks(
+            template=template(
+                Machine=_instance(UserData={"Fn::Base64": "<powershell>\n<# later:\nStop-Computer #>\n</powershell>"})
+            ),
+            resource="Machine",
+        ),
         Breaks(template=template(Machine=_instance(), Tell=_alarm("sns:eu-west-1:1:topic")), resource="Machine"),
         Breaks(template=_fleet("maintain"), resource="Fleet"),
         Breaks(template=template(Fleet=_SPOT_FLEET), resource="Fleet"),
@@ -187,6 +204,7 @@ _RELEASE = Case(
             launch={"UserData": {"Fn::Base64": '#!/bin/sh\n[ -z "$busy" ] && aws autoscaling set-desired-capacity'}},
             properties={"MinSize": 1},
         ),
+        template(Machine=_instance(UserData={"Fn::Base64": 'wall "in # minutes"; shutdown -h +600 # ten hours'})),
         template(Machine=_instance(), Stop=_alarm("automate:${AWS::Region}:ec2:stop")),
         template(Machine=_instance(UserData={"Fn::Base64": "echo 'idle || shutdown -h now' > /etc/cron.d/idle"})),
         template(

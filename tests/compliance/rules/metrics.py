@@ -17,6 +17,15 @@ from tests.compliance.telemetry import (
 
 _PROFILE = {"IamInstanceProfile": {"Arn": {"Fn::GetAtt": ["Profile", "Arn"]}}}
 
+_OF_ELSEWHERE = {"IamInstanceProfile": {"Name": "made-elsewhere"}}
+"""It may have the right to publish."""
+_FETCHED = "aws s3 cp s3://mine/boot.sh . && sh boot.sh"
+
+
+def _booting(text: object, **launch: object) -> dict[str, object]:
+    return group(launch={"ImageId": AWS_IMAGE, "UserData": {"Fn::Base64": text}, **launch})
+
+
 _USER_DATA = "LaunchTemplateData.UserData"
 
 
@@ -87,6 +96,17 @@ CASES = (
                 property=_USER_DATA,
                 got="a script that measures none",
             ),
+            # What is fetched gets nowhere without permission, and names that a deploy tells are no commands.
+            *(
+                Breaks(template=_booting(text), resource="Launch", property=_USER_DATA, got="a script that measures")
+                for text in (
+                    _FETCHED,
+                    "docker run 1.dkr.ecr.eu-west-1.amazonaws.com/a",
+                    "curl -fsSL https://example.com/install.sh | sh",
+                    "#!/bin/bash\n# Prometheus and dcgm-exporter come later.\nsystemctl start training\n",
+                    {"Fn::Sub": "#!/bin/bash\necho GROUP=${Name} >> /etc/environment\nsystemctl start training\n"},
+                )
+            ),
             Breaks(
                 template=template(
                     Machine={
@@ -133,16 +153,12 @@ CASES = (
                 **template(**role("logs:*"))["Resources"],
             ),
             # A script that is fetched, a container of one's own, a configuration that is not here.
-            group(
-                launch={"ImageId": AWS_IMAGE, "UserData": {"Fn::Base64": "aws s3 cp s3://mine/boot.sh . && sh boot.sh"}}
-            ),
-            group(
-                launch={
-                    "ImageId": AWS_IMAGE,
-                    "UserData": {"Fn::Base64": "docker run 1.dkr.ecr.eu-west-1.amazonaws.com/a"},
-                }
-            ),
-            group(launch={"ImageId": AWS_IMAGE, "UserData": {"Fn::Base64": "amazon-cloudwatch-agent-ctl -c ssm:mine"}}),
+            _booting(_FETCHED, **_OF_ELSEWHERE),
+            _booting("docker run 1.dkr.ecr.eu-west-1.amazonaws.com/a", **_OF_ELSEWHERE),
+            _booting("amazon-cloudwatch-agent-ctl -c ssm:mine", **_OF_ELSEWHERE),
+            # Datadog takes figures without a right of AWS.
+            _booting("DD_API_KEY=1 bash datadog.sh"),
+            _booting({"Fn::Sub": "#!/bin/bash\n${More}\n"}),
             group(
                 launch={"ImageId": AWS_IMAGE},
                 **template(
