@@ -278,6 +278,8 @@ class Deployment:
         pending = [raw]
         while pending:
             value = pending.pop()
+            if isinstance(value, str):
+                continue  # Most are, and are told fast.
             if isinstance(value, list):
                 pending += value
             elif isinstance(value, Mapping):

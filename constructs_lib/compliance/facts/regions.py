@@ -71,7 +71,7 @@ def _in_resource(resource: Resource) -> Iterator[Value]:
             for name, each in written.items():
                 if name in _PLACES:
                     yield from _entries(Value(resource, (*path, name), resource.stack.template.settle(each)))
-                elif not str(name).startswith("Fn::"):
+                elif not isinstance(each, str) and not str(name).startswith("Fn::"):
                     pending.append(((*path, name), each))
 
 
