@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -222,6 +222,9 @@ class World:
         self.watch = AlarmWatch(self.store, extra=self.conditions.extra_periods, reading=self.conditions.of_math)
         self._scripted: list[tuple[int, Callable[[], None]]] = []
         self._group_figures = Steady(self.store)
+        self._stirred = -1
+        """How often something had happened to the group when those were found who wait."""
+        self._waiters: list[str] = []
         self._told_of_group: Mapping[str, int] | None = None
         self._queue_figures = Steady(self.store)
         self._read_template()
@@ -325,7 +328,7 @@ class World:
         """Move everything by one minute."""
         self.now += MINUTE
         self.account.now = self.now
-        waited = {instance.id for instance in self._waiting()}
+        waited = self._waiting()
         for due, action in [entry for entry in self._scripted if entry[0] <= self.now]:
             self._scripted.remove((due, action))
             action()
@@ -407,16 +410,18 @@ class World:
                 if not self.lambdas.alarm_acts(action.alarm, action.target, self.now, due):
                     self.notifications.append((self.now, action.alarm, action.target))
 
-    def _tell_of_hooks(self, before: set[str]) -> None:
+    def _tell_of_hooks(self, before: Collection[str]) -> None:
         """Send the event of each instance that has begun to wait for a termination hook."""
-        for instance in self._waiting():
-            if instance.id not in before:
-                self.lambdas.instance_waits(self.group.name, instance.id, self.now)
+        for instance_id in self._waiting():
+            if instance_id not in before:
+                self.lambdas.instance_waits(self.group.name, instance_id, self.now)
 
-    def _waiting(self) -> list[Instance]:
-        """Return who waits for a termination hook."""
-        leaving = [each for each in self.group.members if each.state == "Terminating:Wait"]
-        return [each for each in leaving if each.waits_until is not None]
+    def _waiting(self) -> Collection[str]:
+        """Return who waits for a termination hook: nobody else, while nothing happens to the group."""
+        if self._stirred != self.group.stirred:
+            self._stirred = self.group.stirred
+            self._waiters = [each.id for each in self.group.members if each.waits_until is not None]
+        return self._waiters
 
     def invoke(self, function: str, event: Mapping[str, Any]) -> Outcome:
         """Run one function now. Raises ArgumentError for one that is not simulated."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from constructs_lib.rehearsal.cloud.metrics import Key, MetricStore
 from constructs_lib.rehearsal.machine.agent import NOTHING, Agent, Figure, Held
 from constructs_lib.rehearsal.machine.load import Load
-from constructs_lib.rehearsal.machine.node_program import Core, NodeProgram
+from constructs_lib.rehearsal.machine.node_program import Core, NodeProgram, Speech
 from constructs_lib.rehearsal.machine.outside import Outside
 from constructs_lib.rehearsal.template import Template
 from constructs_lib.rehearsal.watched import Watched
@@ -39,7 +39,11 @@ class Machine:
         self._launched = launched
         self._program = None if image.core is None else NodeProgram(image.core)
         self._outside = Outside(identity, image.watched)
-        self._under: tuple[Agent, Load] | None = None
+        self._agent: Agent | None = None
+        """The one that publishes, if one does."""
+        self._load: Load | None = None
+        self._hears, self._every = False, 0
+        """Whether that hears the node program, and after how many seconds it makes one sample of what it heard."""
         self._published = NOTHING
         self._growing: tuple[Figure, Held] | None = None
         self._told_at = float("-inf")
@@ -58,33 +62,47 @@ class Machine:
                 self._fall_silent(store, at)
                 return
             agent = self._image.fallback
-        if self._under == (agent, load):
-            return
-        if self._under is not None and self._under[0] is not agent:
-            self._hold(store, at, NOTHING, None)
-            self._places.clear()
-        self._under = (agent, load)
-        settings = self._image.settings
-        if self._program is None or settings is None:
-            self._hold(store, at, agent.published(load, None, 0), None)
-            return
-        hears = agent.listens_at(*settings.statsd)
-        every = max(settings.interval_seconds, agent.hears_every if hears else 0)
-        first, *later = self._program.speech(at, load, every)
-        for moment, speech in ((at, first), *((each.at, each) for each in later)):
-            heard = speech if hears else None
-            self._hold(store, moment, agent.published(load, heard, every), agent.growing(load, heard, every))
+        if agent is not self._agent or (load is not self._load and load != self._load):
+            self._publish(store, at, agent, load)
 
     def end(self, store: MetricStore, at: float) -> None:
         """Publish nothing from a moment on."""
         self._outside.end(store, at)
         self._fall_silent(store, at)
 
+    def _publish(self, store: MetricStore, at: float, agent: Agent, load: Load) -> None:
+        if agent is not self._agent:
+            self._take_up(store, at, agent)
+        self._load = load
+        if self._program is None:
+            self._hold(store, at, agent.published(load, None, 0), None)
+            return
+        first, *later = self._program.speech(at, load, self._every)
+        self._say(store, at, agent, load, first)
+        for speech in later:
+            self._say(store, speech.at, agent, load, speech)
+
+    def _take_up(self, store: MetricStore, at: float, agent: Agent) -> None:
+        """Have another agent publish."""
+        if self._agent is not None:
+            self._hold(store, at, NOTHING, None)
+            self._places.clear()
+        self._agent = agent
+        settings = self._image.settings
+        if settings is not None:
+            self._hears = agent.listens_at(*settings.statsd)
+            self._every = max(settings.interval_seconds, agent.hears_every if self._hears else 0)
+
+    def _say(self, store: MetricStore, at: float, agent: Agent, load: Load, speech: Speech) -> None:
+        heard = speech if self._hears else None
+        every = self._every
+        self._hold(store, at, agent.published(load, heard, every), agent.growing(load, heard, every))
+
     def _fall_silent(self, store: MetricStore, at: float) -> None:
         """Let the software of the instance publish nothing from a moment on."""
-        if self._under is not None:
+        if self._agent is not None:
             self._hold(store, at, NOTHING, None)
-            self._under = None
+            self._agent = None
         if self._program is not None:
             self._program.rest(at)
 
@@ -92,7 +110,7 @@ class Machine:
         self, store: MetricStore, at: float, published: Mapping[Figure, Held], growing: tuple[Figure, Held] | None
     ) -> None:
         """Tell the store what is different from a moment on."""
-        agent = self._under[0] if self._under else self._image.agent
+        agent = self._agent or self._image.agent
         gone, changed = agent.difference(self._published, published)
         before = self._growing
         if at < self._told_at:
@@ -116,6 +134,6 @@ class Machine:
         """Return what tells this figure from others in the series that it goes to, and those."""
         place = self._places.get(figure)
         if place is None:
-            assert self._under is not None, "something is published"
-            place = self._places[figure] = (object(), self._under[0].series_of(figure, self._identity))
+            assert self._agent is not None, "something is published"
+            place = self._places[figure] = (object(), self._agent.series_of(figure, self._identity))
         return place

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 
 
@@ -36,6 +36,13 @@ class Load:
     def __post_init__(self) -> None:
         if self.accelerators is not None and not isinstance(self.accelerators, tuple):
             object.__setattr__(self, "accelerators", tuple(self.accelerators))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash(tuple(getattr(self, each.name) for each in fields(self)))
 
     @property
     def occupied(self) -> bool:

@@ -59,6 +59,18 @@ class Pattern(NamedTuple):
     counted: frozenset[int]
 
 
+class Memory(NamedTuple):
+    """What a program remembers: when use and power were last known, since when it is idle, whose transfers it counted.
+
+    None is never.
+    """
+
+    known_at: float | None = None
+    idle_since: float | None = None
+    powered_at: float | None = None
+    counted: frozenset[int] = frozenset()
+
+
 class Core:
     """The node program's own core with the settings of an image, asked once for each load that it meets."""
 
@@ -69,12 +81,13 @@ class Core:
             cure = "rehearse a template that names those of one number"
             raise ArgumentError(complaint("rehearsal", "instance types", rule, dict(settings.expected), cure))
         self.settings = settings
+        self._longest_gap = LONGEST_GAP_INTERVALS * settings.interval_seconds
         self._expected = counts.pop()
         self._patterns: dict[tuple[Load, float | None, float | None, frozenset[int]], Pattern] = {}
 
-    def pattern(self, load: Load, before: State, now: float) -> Pattern:
+    def pattern(self, load: Load, before: Memory, now: float) -> Pattern:
         """Return what is made of a load from ``now`` on, after what is remembered."""
-        case = (load, self.gap(before.known_at, now), self.gap(before.powered_at, now), frozenset(before.transfers))
+        case = (load, self.gap(before.known_at, now), self.gap(before.powered_at, now), before.counted)
         found = self._patterns.get(case)
         if found is None:
             found = self._patterns[case] = self._worked_out(*case)
@@ -82,8 +95,7 @@ class Core:
 
     def gap(self, at: float | None, now: float) -> float | None:
         """Return how long ago something was known, None if nothing is known of the time since then."""
-        longest = LONGEST_GAP_INTERVALS * self.settings.interval_seconds
-        return None if at is None or not 0 <= now - at <= longest else now - at
+        return None if at is None or not 0 <= now - at <= self._longest_gap else now - at
 
     def _worked_out(
         self, load: Load, known_since: float | None, powered_since: float | None, counted: frozenset[int]
@@ -100,9 +112,11 @@ class Core:
             state = outcome.state
             now += self.settings.interval_seconds
         first, later = outcomes
+        at_first, lasting = _said(first), _said(later)
         return Pattern(
-            _said(first),
-            _said(later),
+            # The same is the same object, which is compared soonest.
+            lasting if at_first == lasting else at_first,
+            lasting,
             (first.in_use is not None, later.in_use is not None),
             later.in_use,
             later.in_use is False and any(metric.name == names.IDLE_SECONDS for metric in later.metrics),
@@ -164,7 +178,8 @@ class NodeProgram:
 
     def __init__(self, core: Core) -> None:
         self._core = core
-        self._state = State()
+        self._interval = core.settings.interval_seconds
+        self._memory = Memory()
         self._present: Pattern | None = None
         self._began = 0
 
@@ -173,27 +188,27 @@ class NodeProgram:
 
         ``heard_every`` is after how many seconds the agent makes one sample of what it has heard.
         """
-        interval = self._core.settings.interval_seconds
+        interval = self._interval
         every = max(interval, heard_every)
         first = every * ceil(at / every)
         self._remember(first - interval)
         if not load.node_program:
             self._present = None
             return [Speech(first, (), None)]
-        pattern = self._present = self._core.pattern(load, self._state, first)
+        pattern = self._present = self._core.pattern(load, self._memory, first)
         self._began = first
         readings = every // interval
         # What is heard at the beginning of an interval of the agent is the last reading in it.
         since = self._idle_since(pattern) - (every - interval) if pattern.tells_idleness else None
         early = since if pattern.known[0] or readings > 1 else None
         speech = [Speech(first, _heard(pattern.first, pattern.later, readings), early)]
-        if pattern.later != pattern.first or early != since:
+        if pattern.later is not pattern.first or early != since:
             speech.append(Speech(first + every, _heard(pattern.later, pattern.later, readings), since))
         return speech
 
     def rest(self, at: float) -> None:
         """Do not run from a moment on."""
-        interval = self._core.settings.interval_seconds
+        interval = self._interval
         self._remember(interval * ceil(at / interval) - interval)
         self._present = None
 
@@ -206,19 +221,14 @@ class NodeProgram:
         idle_since = None
         if known:
             idle_since = self._idle_since(pattern) if pattern.in_use is False else float(last)
-        self._state = State(
-            known_at=last if known else None,
-            idle_since=idle_since,
-            powered_at=last if pattern.powered else None,
-            transfers=dict.fromkeys(pattern.counted, 0),
-        )
+        self._memory = Memory(last if known else None, idle_since, last if pattern.powered else None, pattern.counted)
 
     def _idle_since(self, pattern: Pattern) -> float:
         """Return since when the instance is idle under the present load, which has it idle."""
         if not pattern.known[0]:
-            return self._began + self._core.settings.interval_seconds
-        since = self._state.idle_since
-        goes_on = since is not None and self._core.gap(self._state.known_at, self._began) is not None
+            return self._began + self._interval
+        known_at, since, _, _ = self._memory
+        goes_on = since is not None and self._core.gap(known_at, self._began) is not None
         return since if since is not None and goes_on else self._began
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -125,7 +126,7 @@ def test_what_is_held_is_what_is_published_each_minute(
     load = _LOADS[0]
     for minute, change in enumerate(loads, start=1):
         load = change or load
-        wide = Load(**{**vars(load), "accelerators": load.accelerators and (*load.accelerators,) * image.accelerators})
+        wide = replace(load, accelerators=load.accelerators and (*load.accelerators,) * image.accelerators)
         machine.note(held, minute * MINUTE, wide)
         reference.publish(published, minute * MINUTE, wide)
     end = (len(loads) + 1) * MINUTE
