@@ -9,7 +9,7 @@ from functools import cached_property
 from constructs_lib.catalog import AcceleratedType
 from constructs_lib.compliance.deployment import Deployment, Resource, once
 from constructs_lib.compliance.facts.loops import loops_of
-from constructs_lib.compliance.facts.machines import facts_of, names_accelerators
+from constructs_lib.compliance.facts.machines import facts_of, names_accelerators, types_named
 from constructs_lib.compliance.facts.reasons import has_stated
 from constructs_lib.compliance.values import NotKnown, Value, any_of
 
@@ -22,6 +22,15 @@ FLEET = "AWS::EC2::EC2Fleet"
 BATCH = "AWS::Batch::ComputeEnvironment"
 NODE_GROUP = "AWS::EKS::Nodegroup"
 
+_MAKERS = "AcceleratorManufacturers"
+_KINDS_OF = {
+    "amazon-web-services": ("neuron",),
+    "amd": ("amd",),
+    "habana": ("gaudi",),
+    "nvidia": ("nvidia",),
+    "xilinx": ("fpga", "media"),
+}
+"""Kinds by the makers that ``InstanceRequirements`` knows."""
 _NAMES = ("LaunchTemplateName", "LaunchConfigurationName")
 _NOT_HERE = "its launch template is not in the templates"
 _OF_SERVICE = "it has no launch template, so that the service chooses this"
@@ -108,6 +117,18 @@ class Launch:
         """Kinds of its accelerators by the catalogue: ``nvidia``, ``neuron`` and so on."""
         return frozenset(each.kind for each in self.facts)
 
+    def possible_kinds(self) -> frozenset[str]:
+        """The kinds that its accelerators can be of, as far as types, or makers in their place, tell. Empty: any."""
+        try:
+            chosen = [choice.text() or "" for each in self.named_types for choice in each.choices()]
+            makers = [[maker.text() or "" for maker in each.each(_MAKERS)] for each in self.requirements]
+        except NotKnown:
+            return frozenset()
+        if not all(makers):
+            return frozenset()
+        by_maker = (kind for each in makers for maker in each for kind in _KINDS_OF.get(maker, ()))
+        return frozenset((*(facts.kind for name in chosen for facts in types_named(name)), *by_maker))
+
     def has_stated(self, what: str) -> bool:
         """Whether its owner, or its launch template, gives the reason for something.
 
@@ -130,7 +151,7 @@ class Launch:
 
 
 def _asks_for_accelerators(requirements: Value) -> bool:
-    names = ("AcceleratorNames", "AcceleratorManufacturers", "AcceleratorTypes")
+    names = ("AcceleratorNames", _MAKERS, "AcceleratorTypes")
     least = requirements.number("AcceleratorCount.Min")
     return (
         bool(least)

@@ -23,12 +23,12 @@ from constructs_lib.compliance.facts.agents import (
     start_of,
     starts_by_owner,
 )
-from constructs_lib.compliance.facts.alarms import Series
+from constructs_lib.compliance.facts.alarms import Series, alarms
 from constructs_lib.compliance.facts.launches import BATCH, GROUP, NODE_GROUP, Launch, accelerated_launches
 from constructs_lib.compliance.facts.roles import allows, role_of
-from constructs_lib.compliance.facts.scaling_policies import policies_of_accelerated
+from constructs_lib.compliance.facts.scaling_policies import Policy, policies_of_accelerated
 from constructs_lib.compliance.facts.scripts import has_commands_of_a_deploy
-from constructs_lib.compliance.facts.watching import Watch, watches
+from constructs_lib.compliance.facts.watching import Watch, series_of, watches
 from constructs_lib.compliance.rule import ERROR, WARNING, Rule
 from constructs_lib.compliance.values import Broken, NotKnown, Value, any_of
 from constructs_lib.template.settling import SsmParameter
@@ -52,10 +52,20 @@ _TOOLS = (
     "xbutil",
 )
 _BY_AGENT = "start the CloudWatch agent there with a section nvidia_gpu"
-_BY_TOOL = (
-    "run the maker's tool there (neuron-monitor, hl-smi, fpga-describe-local-image, ...) and send its figures to the "
-    "section statsd of the CloudWatch agent"
-)
+_SOURCES = {
+    "amd": "the driver's file gpu_busy_percent",
+    "fpga": "fpga-describe-local-image",
+    "gaudi": "hl-smi",
+    "media": "xrmadm",
+    "neuron": "neuron-monitor",
+    "nvidia": "nvidia-smi",
+    "qualcomm": "qaic-util",
+}
+"""What tells the figures of accelerators, by their kind."""
+_WINDOWS = re.compile(r"<powershell>|<script>", re.IGNORECASE)
+_POWER = "GPUPowerUtilization"
+"""EC2's own metric. Source: "Accelerator metrics" in "CloudWatch metrics that are available for your instances", Amazon
+EC2 User Guide, which says that it is there for some accelerated types only, and not for which (read 2026-12)."""
 _PUBLISHING = ("put-metric-data", "put_metric_data", "8125")
 _BY_ITS_OWN_RIGHTS = re.compile(
     r"statsd|collectd|telegraf|datadog|DD_API_KEY|newrelic|prometheus|node[_-]exporter|grafana|otel|otlp|opentelemetry"
@@ -114,18 +124,26 @@ def _measured(launch: Launch) -> Iterator[Broken]:
     yield place.broken(
         must="have the accelerators' use measured and published",
         got=None if place.is_absent else "a script that measures none",
-        cure=_cure(launch),
+        cure=_cure(launch, start),
     )
 
 
-def _cure(launch: Launch) -> str:
+def _cure(launch: Launch, start: Start) -> str:
     """How the accelerators of this launch are measured; types that are not known may be of any kind."""
-    try:
-        kinds = launch.kinds
-    except NotKnown:
-        kinds = frozenset()
-    cures = [_BY_AGENT] if "nvidia" in kinds or not kinds else []
-    return ", and ".join([*cures, *([] if kinds == {"nvidia"} else [_BY_TOOL])])
+    kinds = launch.possible_kinds() or frozenset(_SOURCES)
+    by_agent = "nvidia" in kinds and not _is_windows(launch, start)
+    by_tool = sorted(kinds - {"nvidia"} if by_agent else kinds)
+    cures = [_BY_AGENT] if by_agent else []
+    if by_tool:
+        sources = " or ".join(_SOURCES[each] for each in by_tool)
+        cures.append(f"send the figures of {sources} there to the section statsd of the CloudWatch agent")
+    return ", and ".join(cures)
+
+
+def _is_windows(launch: Launch, start: Start) -> bool:
+    """Whether instances run Windows, on which the agent has no section for GPUs."""
+    name = _public_image(launch.setting("ImageId")) or ""
+    return "windows" in name.lower() or any(_WINDOWS.search(each.text) for each in start.told)
 
 
 def _publishes(text: str) -> bool:
@@ -144,6 +162,10 @@ def _may_be_measured(launch: Launch, start: Start) -> NotKnown | None:
     owner = launch.owner
     if owner.type in (NODE_GROUP, BATCH):
         return NotKnown(owner, "containers may measure its accelerators, and what runs in them is not in the templates")
+    reader = _reader_of_power(launch)
+    if reader is not None:
+        reason = f"{reader.id} reads EC2's {_POWER}: power, and no use, which EC2 has of some types only"
+        return NotKnown(owner, reason)
     elsewhere = owner.deployment.resources(*_ELSEWHERE)
     if elsewhere:
         return NotKnown(owner, f"{elsewhere[0].id} may have its accelerators measured")
@@ -164,6 +186,25 @@ def _may_be_measured(launch: Launch, start: Start) -> NotKnown | None:
     if name is None:
         return image.not_known("its image may bring what measures them") if may_publish else None
     return image.not_known("containers may measure them") if any(each in name for each in _OF_CONTAINERS) else None
+
+
+def _reader_of_power(launch: Launch) -> Resource | None:
+    """An alarm, a policy or a dashboard that reads the power of its GPUs, or of GPUs that are not in the templates."""
+    deployment = launch.owner.deployment
+    for reader, series in deployment.once(_series_of_power):
+        named = series.resources()
+        if launch.owner in named or not named:
+            return reader
+    boards = deployment.resources("AWS::CloudWatch::Dashboard")
+    return next((each for each in boards if _POWER in str(each.written.get("Properties"))), None)
+
+
+def _series_of_power(deployment: Deployment) -> list[tuple[Resource, Series]]:
+    read = [(each.resource, series) for each in alarms(deployment) for series in series_of(each)]
+    for policy in policies_of_accelerated(deployment):
+        if isinstance(policy, Policy):
+            read += [(policy.resource, series) for series in policy.tracked]
+    return [each for each in read if each[1].metric.at("MetricName").raw == _POWER]
 
 
 def _may_publish(launch: Launch) -> bool:
@@ -374,13 +415,14 @@ RULES = (
         severity=WARNING,
         practices=("SUS05-BP04/measure", "OPS04-BP02", "REL06-BP01"),
         why=(
-            "EC2 publishes no use of accelerators by itself, and the CPU says little about it: without it nobody sees "
-            "that they are idle or too large, and nothing can release them."
+            "EC2 publishes no use of accelerators by itself, at most the power that GPUs of some types take, and the "
+            "CPU says little about it: without it nobody sees that they are idle or too large, and nothing can release "
+            "them."
         ),
         cure_here="Use AcceleratedFleet: it measures NVIDIA, Neuron, Gaudi, FPGA and media accelerators by itself.",
         cure_plain=(
-            "Start the CloudWatch agent at boot with metrics_collected: {nvidia_gpu: {measurement: [utilization_gpu]}},"
-            " or send the figures of the maker's tool to its section statsd."
+            "Start the CloudWatch agent at boot with metrics_collected: {nvidia_gpu: {measurement: [utilization_gpu]}};"
+            " on Windows, and for other makers, send the figures of the maker's tool to its section statsd."
         ),
         link="https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch-Agent-NVIDIA-GPU.html",
         subjects=accelerated_launches,

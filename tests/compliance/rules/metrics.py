@@ -1,5 +1,7 @@
 """What is measured, and what is watched: field cases 5, 6 and 21, rules SR-1 and SR-2 of the simulator."""
 
+from typing import Any
+
 from tests.compliance.cases import Breaks, Case, group, template
 from tests.compliance.telemetry import (
     AWS_IMAGE,
@@ -24,6 +26,20 @@ _FETCHED = "aws s3 cp s3://mine/boot.sh . && sh boot.sh"
 
 def _booting(text: object, **launch: object) -> dict[str, object]:
     return group(launch={"ImageId": AWS_IMAGE, "UserData": {"Fn::Base64": text}, **launch})
+
+
+_OTHER = {"Type": "AWS::EC2::Instance", "Properties": {"InstanceType": "m7i.large"}}
+
+
+def _on_power(instance: object) -> dict[str, Any]:
+    """An instance, and an alarm on the power of one."""
+    machine = {"Type": "EC2::Instance", "Properties": {"InstanceType": "p4d.24xlarge", "ImageId": AWS_IMAGE}}
+    metric = {
+        "Namespace": "AWS/EC2",
+        "MetricName": "GPUPowerUtilization",
+        "Dimensions": [{"Name": "InstanceId", "Value": instance}],
+    }
+    return template(Box=machine, Rest=alarm(metric, AlarmActions=None))
 
 
 _USER_DATA = "LaunchTemplateData.UserData"
@@ -108,6 +124,11 @@ CASES = (
                 )
             ),
             Breaks(
+                template={"Resources": {**_on_power({"Ref": "Other"})["Resources"], "Other": _OTHER}},
+                resource="Box",
+                property="UserData",
+            ),
+            Breaks(
                 template=template(
                     Machine={
                         "Type": "EC2::Instance",
@@ -142,6 +163,9 @@ CASES = (
             ),
         ),
         unknown=(
+            # EC2 has the power of GPUs of some types, and does not say of which.
+            _on_power({"Ref": "Box"}),
+            _on_power("i-0123456789abcdef0"),
             # An image of one's own can bring it, if its instances may publish.
             group(launch={"ImageId": "ami-0123456789abcdef0", "IamInstanceProfile": {"Name": "made-elsewhere"}}),
             group(
