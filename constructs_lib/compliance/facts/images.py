@@ -71,6 +71,7 @@ _FAMILIES = (
     _Family(r"/aws/service/canonical/ubuntu/.*", _NONE),
     _Family(r"/aws/service/debian/.*", _NONE),
     _Family(r"/aws/service/suse/.*", _NONE),
+    _Family(r"/aws/service/ami-windows-latest/.*-Base", _NONE, architecture=_X86_64),
     # AWS Batch. Which of these has a driver for other accelerators than GPUs is not documented.
     _Family(r"ECS_AL1", _NEURON, _AL1_ENDED),
     _Family(r"ECS_AL2", _NEURON, _AL2_ENDED),

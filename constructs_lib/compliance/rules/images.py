@@ -13,15 +13,19 @@ from constructs_lib.compliance.facts.machines import types_named
 from constructs_lib.compliance.rule import ERROR, WARNING, Rule
 from constructs_lib.compliance.values import Broken
 
-_WITH_A_DRIVER = frozenset({"nvidia", "neuron"})
-"""Kinds of which the catalogue of images tells whether one has their driver."""
+_TOLD_BY_NAME = frozenset({"nvidia", "neuron"})
+"""Kinds of which the names of images tell whether one has their driver."""
+_OF_A_MAKER = re.compile(r"nvidia|gpu|neuron|inf/", re.IGNORECASE)
+"""In the name of an image that is made for NVIDIA's or AWS's accelerators."""
 _INSTALLS = re.compile(
     r"nvidia-(driver|open|headless|utils|gpu-driver|dkms)|cuda-drivers|kmod-nvidia|NVIDIA-Linux-|ubuntu-drivers"
-    r"|ec2-linux-nvidia-drivers|nvidia-release|\bdkms\b|aws-neuron|neuronx|nvidia\.run|modprobe nvidia",
+    r"|ec2-(?:linux|windows)-nvidia-drivers|nvidia-(?:windows|gaming|release)|\bdkms\b|aws-neuron|neuronx|nvidia\.run"
+    r"|modprobe nvidia|amdgpu|ec2-amd|habanalabs|\bxrt\b|aws-fpga|qaic",
     re.IGNORECASE,
 )
 _FETCHES = re.compile(
     r"\b(curl|wget|git|pip3?|ansible\S*|chef\S*|puppet|salt\S*|cfn-init|yum|dnf|apt|apt-get|rpm|dpkg|conda|mamba|nodeadm"
+    r"|Invoke-WebRequest|iwr|DownloadFile|(?:Read|Copy)-S3Object|Start-BitsTransfer|Start-Process|choco|winget|msiexec"
     r"|snap|helm|kubectl|bootstrap\.sh|tar|unzip|gunzip|base64|sh|python3?|source|ssm)\b|aws\s+s3|\$\{unknown\}"
 )
 """Whoever does one of these may install the driver that way."""
@@ -35,12 +39,14 @@ _ALTERNATIVE = "/aws/service/deeplearning/ami/{architecture}/base-oss-nvidia-dri
 def _driver(launch: Launch) -> Iterator[Broken]:
     types = _types(launch)
     # Of AWS Batch, which has words of its own for images, another rule tells.
-    needed = set() if launch.owner.type == BATCH else {each.kind for each in types} & _WITH_A_DRIVER
+    needed = set() if launch.owner.type == BATCH else {each.kind for each in types}
     images = images_of(launch) if needed else []
     lacking = sorted(needed - frozenset().union(*(each.kinds for each in images)))
     if not images or not lacking or _is_installed(launch):
         return
     image = images[0]
+    if not _TOLD_BY_NAME.intersection(lacking) and not _OF_A_MAKER.search(image.name):
+        raise image.value.not_known(f"whether the image has the driver for {' and '.join(lacking)} is not known")
     names = sorted({each.name for each in types if each.kind in lacking})
     yield image.value.broken(
         must=f"be an image with the driver for {' and '.join(lacking)} accelerators, for {', '.join(names[:3])}",
@@ -54,6 +60,8 @@ def _types(launch: Launch) -> list[AcceleratedType]:
 
 
 def _cure(image: Image, lacking: list[str]) -> str:
+    if not _TOLD_BY_NAME.intersection(lacking):
+        return "install the maker's driver in the user data, or use an image that has it"
     maker = "nvidia" if "nvidia" in lacking else "neuron"
     if image.name.startswith("/aws/service/ecs/"):
         variant = {"nvidia": "gpu", "neuron": "neuron"}[maker]
@@ -61,6 +69,8 @@ def _cure(image: Image, lacking: list[str]) -> str:
     if image.name.startswith("/aws/service/eks/"):
         architecture = image.architecture or "x86_64"
         return f"use .../amazon-linux-2023/{architecture}/{maker}/recommended/image_id of the same Kubernetes version"
+    if image.name.startswith("/aws/service/ami-windows"):
+        return "install the driver for Windows in the user data, or use an image that has it"
     if image.name.startswith("/"):
         neuron = "/aws/service/neuron/dlami/base/amazon-linux-2023/latest/image_id"
         own = _ALTERNATIVE.format(architecture=image.architecture or "x86_64") if "nvidia" in lacking else neuron

@@ -9,6 +9,7 @@ _AL2023 = "/aws/service/ami-amazon-linux-latest/al2023-ami-kernel-default-x86_64
 _AL2023_ARM = "/aws/service/ami-amazon-linux-latest/al2023-ami-kernel-default-arm64"
 _DEEP_LEARNING = "/aws/service/deeplearning/ami/x86_64/base-oss-nvidia-driver-gpu-amazon-linux-2023/latest/ami-id"
 _DEEP_LEARNING_ARM = "/aws/service/deeplearning/ami/arm64/base-oss-nvidia-driver-gpu-ubuntu-24.04/latest/ami-id"
+_WINDOWS = "/aws/service/ami-windows-latest/Windows_Server-2022-English-Full-Base"
 _NEURON = "/aws/service/neuron/dlami/base/amazon-linux-2023/latest/image_id"
 _ECS = "/aws/service/ecs/optimized-ami"
 _EKS = "/aws/service/eks/optimized-ami/1.33"
@@ -58,6 +59,9 @@ CASES = (
                 got="al2023",
             ),
             Breaks(template=_started(_NEURON), resource="Launch", property=_IMAGE, got="neuron"),
+            # The driver of another maker is none for a Radeon.
+            Breaks(template=_started(_DEEP_LEARNING, "g4ad.xlarge"), resource="Launch", property=_IMAGE, got="nvidia"),
+            Breaks(template=_started(_WINDOWS), resource="Launch", property=_IMAGE, got="Windows"),
             Breaks(template=_started(_DEEP_LEARNING, "trn1.2xlarge"), resource="Launch", property=_IMAGE, got="nvidia"),
             Breaks(
                 template=_started(
@@ -88,6 +92,7 @@ CASES = (
             _started(f"{_ECS}/amazon-linux-2023/gpu/recommended/image_id"),
             _started(f"{_EKS}/amazon-linux-2023/x86_64/nvidia/recommended/image_id"),
             _started(_AL2023, UserData={"Fn::Base64": "#!/bin/bash\ndnf install -y nvidia-driver"}),
+            _started(_DEEP_LEARNING, "g4ad.xlarge", UserData={"Fn::Base64": "amdgpu-install -y --usecase=graphics"}),
             _nodes("AL2023_x86_64_NVIDIA"),
             _nodes("AL2_x86_64_GPU", "inf2.xlarge"),
             # The GPU Operator of NVIDIA installs the driver on nodes with Ubuntu.
@@ -97,6 +102,9 @@ CASES = (
             _OWN,
             _OWN_PARAMETER,
             _nodes(None),
+            # A kernel may have the driver for a Radeon.
+            _started(_AL2023, "g4ad.xlarge"),
+            _started(_WINDOWS, UserData={"Fn::Base64": "<powershell>\nRead-S3Object -BucketName mine\n</powershell>"}),
             # Whatever is fetched may install the driver.
             _started(_AL2023, UserData={"Fn::Base64": "#!/bin/bash\naws s3 cp s3://b/setup.sh . && ./setup.sh"}),
             template(
