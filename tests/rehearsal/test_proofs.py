@@ -6,7 +6,7 @@ import json
 from datetime import datetime, timezone
 from types import SimpleNamespace
 
-from constructs_lib.rehearsal.proofs import _figures
+from constructs_lib.rehearsal.release_proof import _figures
 from release_idle.members import State, Verdict
 from release_idle.report import PassReport
 from runtime.clock import SystemClock

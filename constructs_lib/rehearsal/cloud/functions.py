@@ -70,6 +70,13 @@ class Functions:
         self.all: dict[str, Function] = template.functions()
         self.schedules: dict[str, Schedule] = template.schedules()
         self.event_rules: dict[str, EventRule] = template.event_rules()
+        self._scheduled = [
+            (schedule, name)
+            for schedule in self.schedules.values()
+            for name in schedule.functions
+            if self._may_invoke(schedule.id, name)
+        ]
+        """What fires, and the functions that it may invoke."""
         self._runtimes: dict[str, Runtime] = {}
         self._limits: dict[str, tuple[int, int]] = {}
         for each in template.resources("AWS::Lambda::EventInvokeConfig").values():
@@ -86,17 +93,15 @@ class Functions:
         function = self.all.get(target.removesuffix(".Arn"))
         if function is None:
             return False
-        if {alarm, "*"} & function.invokers:
+        if self._may_invoke(alarm, function.id):
             self._send(_Delivery(due, function.id, alarm_event(alarm, now), now))
         return True
 
     def fire_schedules(self, now: int) -> None:
         """Send the events of the schedules that are due."""
-        for schedule in self.schedules.values():
+        for schedule, name in self._scheduled:
             if schedule.is_due(now):
-                for name in schedule.functions:
-                    if {schedule.id, "*"} & self.all[name].invokers:
-                        self._fire(schedule, name, now)
+                self._fire(schedule, name, now)
         for rule, name in [each for each in self._steady if each[0] not in self.schedules]:
             self._steady.pop((rule, name)).end(now)
 
@@ -106,8 +111,11 @@ class Functions:
         for rule in self.event_rules.values():
             if rule.matches(event):
                 for name in rule.functions:
-                    if {rule.id, "*"} & self.all[name].invokers:
+                    if self._may_invoke(rule.id, name):
                         self._send(_Delivery(now, name, event, now))
+
+    def _may_invoke(self, source: str, name: str) -> bool:
+        return not self.all[name].invokers.isdisjoint((source, "*"))
 
     def _send(self, delivery: _Delivery) -> None:
         self._waiting += [delivery] * self._deliveries_each
@@ -122,13 +130,12 @@ class Functions:
 
     def next_run(self, now: int) -> float:
         """Return when the next scheduled run is due that has to take place, if all else stays as it is."""
-        due = [float("inf")]
-        for schedule in self.schedules.values():
-            for name in schedule.functions:
-                runs = is_simulated(self.all[name]) and bool({schedule.id, "*"} & self.all[name].invokers)
-                if runs and self._without_a_run(schedule, name, now) is None:
-                    due.append(schedule.timing.next_after(now) or float("inf"))
-        return min(due)
+        due = [
+            schedule.timing.next_after(now) or float("inf")
+            for schedule, name in self._scheduled
+            if is_simulated(self.all[name]) and self._without_a_run(schedule, name, now) is None
+        ]
+        return min(due, default=float("inf"))
 
     def _without_a_run(self, schedule: Schedule, name: str, now: int) -> Mapping[Key, float] | None:
         """Return what a run would publish if it need not take place, else None."""
@@ -148,10 +155,11 @@ class Functions:
         due = [delivery for delivery in self._waiting if delivery.due <= now]
         if due:
             self._waiting = [delivery for delivery in self._waiting if delivery.due > now]
-        told: set[str] = set()
+        told: set[tuple[str, str | None]] = set()
         for delivery in due:
-            regular = delivery.schedule if delivery.attempt == 1 and delivery.function not in told else None
-            told.add(delivery.function)
+            case = (delivery.function, delivery.schedule)
+            regular = delivery.schedule if delivery.attempt == 1 and case not in told else None
+            told.add(case)
             outcome = self.invoke(delivery.function, delivery.event, regular)
             if outcome is not None and outcome.error is not None:
                 self._try_again(delivery)

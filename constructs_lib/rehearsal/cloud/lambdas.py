@@ -89,16 +89,24 @@ class Runtime:
         self.function = function
         self._account = account
         self._minute_passes = minute_passes
-        self._package, _, entry = function.handler.partition(".")
+        self.package, _, entry = function.handler.partition(".")
         if entry != "index.handler":
-            rule, cure = "be one that is simulated", f"write {self._package}.index.handler"
+            rule, cure = "be one that is simulated", f"write {self.package}.index.handler"
             raise ArgumentError(complaint(function.id, "Handler", rule, function.handler, cure))
-        self._index: ModuleType = importlib.import_module(f"{self._package}.index")
+        self._index: ModuleType = importlib.import_module(f"{self.package}.index")
 
     @cached_property
     def settings(self) -> Any:
         """The settings that the environment gives. Raises the handler's own error for one that makes no sense."""
         return self._index.read_settings(self.function.environment)
+
+    @cached_property
+    def settings_or_none(self) -> Any:
+        """The settings, None if they make no sense: then each run fails, as it has to."""
+        try:
+            return self.settings
+        except ValueError:
+            return None
 
     def clock(self) -> Clock:
         """Return the clock of one invocation that begins now."""
@@ -121,7 +129,7 @@ class Runtime:
 
     def _call(self, event: Mapping[str, Any], clock: Clock, log: Any, answers: list[Mapping[str, Any]]) -> None:
         index, context = self._index, _Context(self.function.timeout * 1000)
-        if self._package != _CLEANUP:
+        if self.package != _CLEANUP:
             index.handle(event, context, self.settings, self.clients, clock, log)
         elif index.is_from_cloudformation(event):
             index.handle_stack_event(event, context, self.settings, self.clients, clock, log)

@@ -18,10 +18,11 @@ _MINUTE = 60
 
 
 class Evidence(NamedTuple):
-    """What an instance's series should hold: the minute of the first sample, and of the last one that shows work.
+    """What an instance's series should hold by a minute ago: the minute of the first sample, and of the last one that
+    shows work.
 
-    ``busy_since`` is the first of the minutes in a row that show work up to that one. ``load`` is the present one, and
-    ``since`` the minute in which it began.
+    ``load`` is the one of a minute ago, and ``since`` the minute in which it began. ``busy_since`` is the first of the
+    minutes in a row that show work up to then, None if the newest does not.
     """
 
     first: int
@@ -40,6 +41,8 @@ class _Running:
     since: int
     load: Load
     load_since: int
+    earlier: tuple[Load, int] | None = None
+    """The load before, and since when it lasted."""
     last_busy: int | None = None
     busy_since: int | None = None
 
@@ -114,10 +117,14 @@ class Crew:
     def evidence(self, instance: Instance, now: int) -> Evidence | None:
         """Return what the series of an instance should hold by a minute ago; None for one that has none."""
         running = self._running.get(instance.id)
-        if running is None:
+        if running is None or running.since >= now:
             return None
-        last_busy = now - _MINUTE if running.load.busiest > 0 else running.last_busy
-        return Evidence(running.since, last_busy, running.busy_since, running.load, running.load_since)
+        load, since = running.load, running.load_since
+        if since >= now and running.earlier is not None:
+            load, since = running.earlier
+        if load.busiest > 0:
+            return Evidence(running.since, now - _MINUTE, running.busy_since, load, since)
+        return Evidence(running.since, running.last_busy, None, load, since)
 
     def _note(self, running: _Running, now: int, load: Load) -> None:
         if running.load.busiest > 0 and now > running.since:
@@ -125,6 +132,7 @@ class Crew:
         if load.busiest > 0 and (running.load.busiest <= 0 or running.busy_since is None):
             running.busy_since = now
         if load is not running.load and load != running.load:
+            running.earlier = running.load, running.load_since
             running.load, running.load_since = load, now
         running.machine.note(self._store, now, load)
 
