@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _WHERE = "accel-fleet rehearse"
 _STANDARD = "-"
 _GROUP = "AWS::AutoScaling::AutoScalingGroup"
-_EXTRA = ("simpy", "boto3", "botocore")
+_EXTRA = ("boto3", "botocore")
 _DRIVERS = {"baked": True, "installed": False}
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0}
 _HELP = """\
@@ -162,10 +162,11 @@ def _rehearse(chosen: argparse.Namespace) -> int:
         from constructs_lib.rehearsal.run import rehearse
         from constructs_lib.rehearsal.template import Template
     except ImportError as error:
-        if error.name is None or error.name.split(".")[0] not in _EXTRA:
+        missing = (error.name or "").partition(".")[0]
+        if missing not in _EXTRA:
             raise
         raise MissingExtraError(
-            f"{_WHERE}: {error.name} must be installed, and is not; pip install simpy boto3 rich, "
+            f"{_WHERE}: {missing} must be installed, and is not; pip install boto3 rich, "
             "or pip install '.[rehearsal]' in a checkout of the library"
         ) from error
     from constructs_lib.cli.progress import measured

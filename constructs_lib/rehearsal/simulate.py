@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any
 
-from simpy import Environment
-
 from constructs_lib.collecting import without_collecting
 from constructs_lib.errors import ArgumentError
+from constructs_lib.rehearsal.agenda import Agenda
 from constructs_lib.rehearsal.cloud.clients import EPOCH
 from constructs_lib.rehearsal.cloud.group import Group
 from constructs_lib.rehearsal.cloud.stack import create
@@ -132,7 +131,7 @@ class _Run:
         self._image = Image(parsed)
         self._queue_url = _queue_of(parsed)
         _check(trace, self._image.accelerators)
-        self._env = Environment(initial_time=self._begin)
+        self._agenda = Agenda(self._begin)
         self._launches = Launches(scenario.cold_start, failures=scenario.launch_failures, seed=seed)
         self._seed = seed
         self.world = World(
@@ -153,9 +152,9 @@ class _Run:
     def _hire(self, group: Group) -> Staff:
         jobs = as_records(self._trace.jobs)
         queue = WorkQueue(self._queue_url or "Jobs")
-        self._work = Work(self._env, queue, jobs, accelerators=self._image.accelerators, seed=self._seed)
+        self._work = Work(self._agenda, queue, jobs, accelerators=self._image.accelerators, seed=self._seed)
         return Staff(
-            self._env,
+            self._agenda,
             group,
             self._work,
             ready_s=self._launches.ready_s,
@@ -167,7 +166,7 @@ class _Run:
 
     def record(self) -> Record:
         """Let the time pass, and return what it left."""
-        # Events refer to what waits for them, and there are millions: they go when they are over, uncollected.
+        # What is made in millions goes without being collected, and most of the rest lasts until the end.
         with without_collecting():
             return self._record()
 

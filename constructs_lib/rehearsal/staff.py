@@ -7,8 +7,7 @@ from collections.abc import Callable
 from math import ceil
 from typing import TYPE_CHECKING
 
-from simpy import Environment
-
+from constructs_lib.rehearsal.agenda import Agenda
 from constructs_lib.rehearsal.cloud.group import Boot, Group, Instance
 from constructs_lib.rehearsal.cloud.work_queue import WorkQueue
 from constructs_lib.rehearsal.cold_start import Start
@@ -64,7 +63,7 @@ class Staff:
 
     def __init__(
         self,
-        env: Environment,
+        agenda: Agenda,
         group: Group,
         work: Work,
         *,
@@ -75,8 +74,8 @@ class Staff:
         seed: int,
     ) -> None:
         self.records: list[InstanceRecord] = []
-        self._env = env
-        self._begin = float(env.now)
+        self._agenda = agenda
+        self._begin = agenda.now
         self._group = group
         self._work = work
         self._ready_s = ready_s
@@ -108,11 +107,7 @@ class Staff:
 
     def go_on(self, until: int) -> None:
         """Let everything happen that is due until a second, that second with it."""
-        env = self._env
-        env.run(until)
-        # It stops before what is due at that very second.
-        while env.peek() <= until:
-            env.step()
+        self._agenda.go_on(until)
 
     def changed(self) -> frozenset[str]:
         """Return the instances that have begun or ended something since this was asked before."""
@@ -171,20 +166,15 @@ class Staff:
         record = InstanceRecord(instance.id, instance.instance_type, instance.market, launched - self._begin)
         self.records.append(record)
         self._present[instance.id] = instance, record
-        self._later(launched + self._ready_s(instance), lambda: self._ready(instance, record, number))
+        self._agenda.enter(launched + self._ready_s(instance), lambda: self._ready(instance, record, number))
         if self._reclaims_per_hour and (instance.market == "spot" or not self._group.purchasing.uses_spot):
             end = launched + exact(self._dice.expovariate(self._reclaims_per_hour / _HOUR))
-            self._later(end - _NOTICE, lambda: self._noticed(instance))
-            self._later(end, lambda: self._reclaimed(instance, record))
-
-    def _later(self, at: float, action: Callable[[], None]) -> None:
-        event = self._env.timeout(max(0.0, at - self._env.now))
-        assert event.callbacks is not None, "it has not happened yet"
-        event.callbacks.append(lambda _event: action())
+            self._agenda.enter(end - _NOTICE, lambda: self._noticed(instance))
+            self._agenda.enter(end, lambda: self._reclaimed(instance, record))
 
     def _ready(self, instance: Instance, record: InstanceRecord, number: int) -> None:
         if instance.counts and instance.runs and instance.id not in self._told:
-            record.ready_s = self._env.now - self._begin
+            record.ready_s = self._agenda.now - self._begin
             self._work.open(instance.id, number)
 
     def _noticed(self, instance: Instance) -> None:
@@ -197,7 +187,7 @@ class Staff:
     def _reclaimed(self, instance: Instance, record: InstanceRecord) -> None:
         if not instance.runs or instance.ended is not None:
             return
-        now = self._env.now - self._begin
+        now = self._agenda.now - self._begin
         self._group.lose(instance.id, "reclaimed")
         self._work.remove(instance.id)
         if record.drain_from_s is None:

@@ -7,12 +7,10 @@ that is decides a seeded choice, since a queue hands its messages to whoever ask
 from __future__ import annotations
 
 import random
-from collections.abc import Generator, Iterable
-from typing import Any
+from collections.abc import Iterable
+from functools import partial
 
-from simpy import Environment
-from simpy.events import Event
-
+from constructs_lib.rehearsal.agenda import Agenda
 from constructs_lib.rehearsal.cloud.work_queue import WorkQueue
 from constructs_lib.rehearsal.record import JobRecord, Slice
 
@@ -31,8 +29,8 @@ class Place:
         self.number = number
         self.accelerators = accelerators
         self.free = float(accelerators)
-        self.running: dict[int, Event] = {}
-        """By the number of the job: what will happen when it is done."""
+        self.running: dict[int, JobRecord] = {}
+        """By their numbers, the jobs that it has."""
         self.takes = False
         self.idle_since = 0.0
         """Since when, on the simulated clock, it has had nothing to do; of no meaning while it has."""
@@ -49,21 +47,21 @@ class Work:
     """All jobs of a run. ``changed`` are the places that have begun or ended something since somebody cleared it."""
 
     def __init__(
-        self, env: Environment, queue: WorkQueue, jobs: list[JobRecord], *, accelerators: int, seed: int = 0
+        self, agenda: Agenda, queue: WorkQueue, jobs: list[JobRecord], *, accelerators: int, seed: int = 0
     ) -> None:
-        self.env = env
+        self.agenda = agenda
         self.queue = queue
         self.jobs = jobs
         self.slices: list[Slice] = []
         self.changed: dict[str, Place] = {}
         self.finished = 0
         self.accelerators = accelerators
-        self._begin = float(env.now)
+        self._begin = agenda.now
         self._dice = random.Random(seed)
         self._places: dict[str, Place] = {}
         self._with_room: list[Place] = []
         self._arrived = 0
-        env.process(self._arrivals())
+        agenda.enter(agenda.now, self._arrive)
 
     @property
     def is_done(self) -> bool:
@@ -89,7 +87,7 @@ class Work:
         """Let an instance take work from now on."""
         place = self._places[identity] = Place(identity, number, self.accelerators)
         place.takes = True
-        place.idle_since = float(self.env.now)
+        place.idle_since = self.agenda.now
         self._offer(place)
         self._hand_out()
 
@@ -107,13 +105,13 @@ class Work:
             return 0
         self._withdraw(place)
         self.changed.pop(identity, None)
-        for number in reversed(place.running):
-            self._cut_off(place, number)
+        for number, job in reversed(place.running.items()):
+            self._cut_off(place, number, job)
         self._hand_out()
         return len(place.running)
 
-    def _cut_off(self, place: Place, number: int) -> None:
-        job, now = self.jobs[number], self._seconds()
+    def _cut_off(self, place: Place, number: int, job: JobRecord) -> None:
+        now = self._seconds()
         assert job.started_s is not None, "what runs has begun"
         self.slices.append(Slice(job.started_s, now, place.number, job.accelerators))
         job.cuts += 1
@@ -122,14 +120,15 @@ class Work:
         self.queue.visible.appendleft(number)
         self.queue.in_flight -= 1
 
-    def _arrivals(self) -> Generator[Event, Any, None]:
-        for number, job in enumerate(self.jobs):
-            wait = self._begin + job.arrival_s - self.env.now
-            if wait > 0:
-                yield self.env.timeout(wait)
-            self._arrived = number + 1
-            self.queue.send(int(self.env.now), number)
+    def _arrive(self) -> None:
+        """Take in all that has arrived by now, and come again for the next."""
+        now = self.agenda.now
+        while (arrival := self.next_arrival) is not None and arrival <= now:
+            self.queue.send(int(now), self._arrived)
+            self._arrived += 1
             self._hand_out()
+        if arrival is not None:
+            self.agenda.enter(arrival, self._arrive)
 
     def _hand_out(self) -> None:
         visible = self.queue.visible
@@ -152,22 +151,20 @@ class Work:
         if place.free <= _ROUNDING:
             place.free = 0.0
             self._withdraw(place)
-        end = self.env.timeout(job.service_s)
-        place.running[number] = end
-        assert end.callbacks is not None, "it has not happened yet"
-        end.callbacks.append(lambda event: self._finish(place, number, event))
+        place.running[number] = job
+        self.agenda.enter(self.agenda.now + job.service_s, partial(self._finish, place, number, job.cuts))
         self.changed[place.id] = place
 
-    def _finish(self, place: Place, number: int, event: Event) -> None:
-        if place.running.get(number) is not event or self._places.get(place.id) is not place:
-            return  # it was cut off before
-        del place.running[number]
+    def _finish(self, place: Place, number: int, cuts: int) -> None:
         job = self.jobs[number]
+        if job.cuts > cuts:
+            return  # this try was cut off before
+        del place.running[number]
         job.ended_s = self._seconds()
         self.finished += 1
         self.queue.in_flight -= 1
         place.free = place.free + job.accelerators if place.running else float(place.accelerators)
-        place.idle_since = float(self.env.now)
+        place.idle_since = self.agenda.now
         self.changed[place.id] = place
         if place.takes:
             self._offer(place)
@@ -188,7 +185,7 @@ class Work:
 
     def _seconds(self) -> float:
         """Return the time since the start of the trace."""
-        return float(self.env.now) - self._begin
+        return self.agenda.now - self._begin
 
 
 def exact(seconds: float) -> float:

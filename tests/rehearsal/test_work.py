@@ -5,18 +5,20 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from simpy import Environment
 
+from constructs_lib.rehearsal.agenda import Agenda
 from constructs_lib.rehearsal.cloud.work_queue import WorkQueue
 from constructs_lib.rehearsal.record import Slice
 from constructs_lib.rehearsal.work import Work, as_records
 
 Jobs = list[tuple[float, float, float]]
 
+_ALL = 1e6
+"""When all is over."""
+
 
 def _work(jobs: Jobs, *, accelerators: int = 1, seed: int = 0, begin: int = 0) -> Work:
-    env = Environment(initial_time=begin)
-    return Work(env, WorkQueue("Jobs"), as_records(jobs), accelerators=accelerators, seed=seed)
+    return Work(Agenda(begin), WorkQueue("Jobs"), as_records(jobs), accelerators=accelerators, seed=seed)
 
 
 def _spans(work: Work) -> list[tuple[float | None, float | None, int | None]]:
@@ -25,12 +27,12 @@ def _spans(work: Work) -> list[tuple[float | None, float | None, int | None]]:
 
 def test_job_waits_for_an_instance_and_then_takes_its_time() -> None:
     work = _work([(10, 30, 1)])
-    work.env.run(until=100)
+    work.agenda.go_on(100)
     assert (len(work.queue.visible), work.queue.in_flight) == (1, 0)
 
     work.open("a", 0)
     assert (len(work.queue.visible), work.queue.in_flight) == (0, 1)
-    work.env.run()
+    work.agenda.go_on(_ALL)
 
     assert _spans(work) == [(100, 130, 0)]
     assert work.jobs[0].wait_s == 90
@@ -41,23 +43,23 @@ def test_job_waits_for_an_instance_and_then_takes_its_time() -> None:
 def test_times_are_from_the_start_of_the_trace() -> None:
     work = _work([(10, 30, 1)], begin=345_600)
     work.open("a", 0)
-    work.env.run()
+    work.agenda.go_on(_ALL)
     assert _spans(work) == [(10, 40, 0)]
 
 
 def test_jobs_run_side_by_side_while_there_is_room() -> None:
     work = _work([(0, 100, 0.5), (0, 100, 1), (0, 100, 0.5), (0, 100, 0.5)], accelerators=2)
     work.open("a", 0)
-    work.env.run(until=50)
+    work.agenda.go_on(50)
     assert work.in_use("a") == 2
-    work.env.run()
+    work.agenda.go_on(_ALL)
     assert _spans(work) == [(0, 100, 0)] * 3 + [(100, 200, 0)]
 
 
 def test_ten_tenths_fill_an_accelerator() -> None:
     work = _work([(0, 10, 0.1)] * 11)
     work.open("a", 0)
-    work.env.run(until=5)
+    work.agenda.go_on(5)
     assert (work.queue.in_flight, len(work.queue.visible)) == (10, 1)
 
 
@@ -65,16 +67,16 @@ def test_nobody_overtakes_the_job_at_the_head() -> None:
     """The large job waits for all four; the small one behind it would fit at once."""
     work = _work([(0, 100, 1), (1, 50, 4), (2, 10, 1)], accelerators=4)
     work.open("a", 0)
-    work.env.run()
+    work.agenda.go_on(_ALL)
     assert _spans(work) == [(0, 100, 0), (100, 150, 0), (150, 160, 0)]
 
 
 def test_who_drains_finishes_and_takes_nothing_new() -> None:
     work = _work([(0, 100, 1), (10, 10, 1)])
     work.open("a", 0)
-    work.env.run(until=5)
+    work.agenda.go_on(5)
     work.close("a")
-    work.env.run()
+    work.agenda.go_on(_ALL)
     assert _spans(work) == [(0, 100, 0), (None, None, None)]
     assert not work.is_done
 
@@ -82,13 +84,13 @@ def test_who_drains_finishes_and_takes_nothing_new() -> None:
 def test_work_that_is_cut_off_goes_back_to_the_front_and_begins_anew() -> None:
     work = _work([(0, 100, 1), (0, 100, 1), (10, 5, 2)], accelerators=2)
     work.open("a", 0)
-    work.env.run(until=60)
+    work.agenda.go_on(60)
     work.remove("a")
     assert list(work.queue.visible) == [0, 1, 2]
     assert work.queue.in_flight == 0
 
     work.open("b", 1)
-    work.env.run()
+    work.agenda.go_on(_ALL)
 
     assert _spans(work) == [(60, 160, 1), (60, 160, 1), (160, 165, 1)]
     assert [(job.cuts, job.lost_s, job.wait_s) for job in work.jobs] == [(1, 60, 0), (1, 60, 0), (0, 0, 150)]
@@ -99,9 +101,9 @@ def test_idle_since_the_last_work_ended() -> None:
     work = _work([(10, 30, 1)], begin=60)
     work.open("a", 0)
     assert work.idle_since("a") == 60
-    work.env.run(until=80)
+    work.agenda.go_on(80)
     assert work.idle_since("a") is None
-    work.env.run(until=200)
+    work.agenda.go_on(200)
     assert work.idle_since("a") == 100
     work.close("a")
     assert work.idle_since("a") is None
@@ -113,7 +115,7 @@ def test_seed_decides_who_takes_a_job(seed: int) -> None:
         work = _work([(float(n), 0.5, 1) for n in range(30)], seed=seed)
         for number in range(4):
             work.open(f"i-{number}", number)
-        work.env.run()
+        work.agenda.go_on(_ALL)
         return [job.instance for job in work.jobs]
 
     assert taken_by(seed) == taken_by(seed)
@@ -135,8 +137,8 @@ def test_no_job_is_lost_and_no_instance_is_overfull(jobs: Jobs, changes: list[tu
     there: dict[int, int] = {}
     opened = 0
     for at, change, which in sorted(changes):
-        if at > work.env.now:
-            work.env.run(until=at)
+        if at > work.agenda.now:
+            work.agenda.go_on(at)
         if change == "open" and which not in there:
             there[which] = opened
             work.open(f"i-{opened}", opened)
@@ -145,7 +147,7 @@ def test_no_job_is_lost_and_no_instance_is_overfull(jobs: Jobs, changes: list[tu
             work.close(f"i-{there[which]}")
         elif which in there and change == "remove":
             work.remove(f"i-{there.pop(which)}")
-    work.env.run()
+    work.agenda.go_on(_ALL)
 
     unfinished = [job for job in work.jobs if not job.is_finished]
     running = [job for job in work.jobs if job.started_s is not None and job.ended_s is None]
