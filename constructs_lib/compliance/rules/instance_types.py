@@ -21,6 +21,7 @@ from constructs_lib.compliance.facts.launches import (
 )
 from constructs_lib.compliance.facts.machines import facts_of, is_accelerated, types_named
 from constructs_lib.compliance.facts.regions import region_of
+from constructs_lib.compliance.facts.successors import instead_of
 from constructs_lib.compliance.facts.workloads import (
     GRAPHICS,
     INFERENCE,
@@ -60,7 +61,7 @@ def _retired(launch: Launch) -> Iterator[Broken]:
     for value, facts in _named_facts(launch):
         if facts.status == "retired":
             since = f" (it was withdrawn on {facts.retired_on})" if facts.retired_on else ""
-            yield value.broken(must=f"be a type that AWS still offers{since}", cure=_instead(facts))
+            yield value.broken(must=f"be a type that AWS still offers{since}", cure=f"use {instead_of(facts)}")
     for value in launch.named_types:
         gone = withdrawn_family(value.text() or "")
         if gone is not None:
@@ -75,12 +76,8 @@ def _previous(launch: Launch) -> Iterator[Broken]:
         if facts.status == "previous" and not launch.has_stated(TYPES):
             yield value.broken(
                 must="be a type of a current generation, or have its reason stated",
-                cure=f"{_instead(facts)}, or write why: Metadata: {{accel-fleet: {{types: reason}}}}",
+                cure=f"use {instead_of(facts)}, or write why: Metadata: {{accel-fleet: {{types: reason}}}}",
             )
-
-
-def _instead(facts: AcceleratedType) -> str:
-    return f"use {facts.successor or 'a type of a current generation'} in place of {facts.name}"
 
 
 # --- offered in the Region -------------------------------------------------------------------------------------------
@@ -312,7 +309,7 @@ RULES = (
         practices=("SUS05-BP04/choose", "SUS05-BP02"),
         why="An instance of a type that AWS has withdrawn cannot be started: the deploy or the next scale-out fails.",
         cure_here="AcceleratedFleet refuses such a type; name its successor in instance_types.",
-        cure_plain="Name the successor that the finding names.",
+        cure_plain="Name a type that the finding names.",
         link=_PREVIOUS,
         subjects=accelerated_launches,
         judge=_retired,
@@ -327,7 +324,7 @@ RULES = (
             "energy and money, and is not about to be withdrawn."
         ),
         cure_here="Name the successor in instance_types, or let workload=Workload(...) choose.",
-        cure_plain="Name the successor that the finding names.",
+        cure_plain="Name a type that the finding names.",
         link=_PREVIOUS,
         subjects=accelerated_launches,
         judge=_previous,
