@@ -57,6 +57,13 @@ _LOADS = re.compile(
 )
 """What a script does that runs another one, of which nobody can tell what that does."""
 _IDLE = "AppLifecycleManagement.IdleSettings.LifecycleManagement"
+_KARPENTER = "AutoScaling: {Mode: Enable, AutoScalerType: Karpenter}"
+_FOR_KARPENTER = {
+    "NodeProvisioningMode": "NodeProvisioningMode: Continuous (at the creation of the cluster)",
+    "NodeRecovery": "NodeRecovery: Automatic",
+    "ClusterRole": "a ClusterRole that may add and delete its nodes",
+}
+"""What it needs besides, by the property."""
 _GUIDE = "https://docs.aws.amazon.com/sagemaker/latest/dg"
 
 
@@ -339,9 +346,18 @@ def _cluster_shrinks(subject: Itself) -> Iterator[Broken]:
     if mode.text() == "Enable" or has_stated(cluster, MINIMUM) or is_allowed_on(cluster, _UPDATES_CLUSTER):
         return
     check_outside(cluster)
+    if cluster.properties.at("Orchestrator.Eks").is_absent:
+        yield cluster.properties.broken(
+            must="have its instance groups lowered by a function: HyperPod keeps their count, idle or not",
+            got="no function that does",
+            cure="lower InstanceCount by a function when no job of Slurm waits: HyperPod scales by itself only what "
+            "EKS orchestrates",
+        )
+        return
+    lacking = [each for name, each in _FOR_KARPENTER.items() if cluster.properties.at(name).is_absent]
     yield mode.broken(
         must="be 'Enable', or a function lower the instance groups: HyperPod keeps their count, idle or not",
-        cure="set AutoScaling: {Mode: Enable, AutoScalerType: Karpenter}, or lower InstanceCount by a function",
+        cure=f"set {', '.join([_KARPENTER, *lacking])}, or lower InstanceCount by a function",
     )
 
 
@@ -415,7 +431,8 @@ RULES = (
         practices=("SUS05-BP04/release", "SUS02-BP01"),
         why="A cluster keeps the number of instances that its groups state, between jobs too.",
         cure_here="For single jobs use AcceleratedFleet, which goes back to zero after them.",
-        cure_plain="Set AutoScaling: {Mode: Enable, AutoScalerType: Karpenter}.",
+        cure_plain=f"Where EKS orchestrates it, set {', '.join([_KARPENTER, *_FOR_KARPENTER.values()])}; with Slurm, "
+        "lower InstanceCount by a function.",
         link=f"{_GUIDE}/sagemaker-hyperpod-eks-autoscaling.html",
         subjects=resources_of(CLUSTER, having=_has_accelerators),
         judge=_cluster_shrinks,

@@ -150,8 +150,9 @@ def _app(kind: str, **resources: object) -> dict[str, Any]:
     )
 
 
-def _hyperpod(*, scaling: object = None, **more: object) -> dict[str, Any]:
+def _hyperpod(*, scaling: object = None, orchestrator: object = None, **more: object) -> dict[str, Any]:
     scaled = {} if scaling is None else {"AutoScaling": scaling}
+    scaled |= {} if orchestrator is None else {"Orchestrator": orchestrator}
     return template(
         Cluster={
             "Type": "SageMaker::Cluster",
@@ -354,7 +355,16 @@ CASES = (
     ),
     Case(
         rule="hyperpod-never-shrinks",
-        breaks=(Breaks(template=_hyperpod(), resource="Cluster", property="AutoScaling.Mode", got="nothing"),),
+        breaks=(
+            Breaks(
+                template=_hyperpod(orchestrator={"Eks": {"ClusterArn": "arn:x"}}),
+                resource="Cluster",
+                property="AutoScaling.Mode",
+                got="nothing",
+            ),
+            # Slurm's have no scaling of HyperPod's own.
+            Breaks(template=_hyperpod(), resource="Cluster", got="no function"),
+        ),
         keeps=(
             _hyperpod(scaling={"Mode": "Enable", "AutoScalerType": "Karpenter"}),
             _hyperpod(TrainingPlanArn="arn:x"),
