@@ -21,6 +21,7 @@ _VARIABLE = re.compile(r"\$\{([^}]{0,600})\}")
 _LONGEST = 1_000_000
 """Of a text that is put together; a template has at most 1 MB ("CloudFormation quotas", AWS, 2026)."""
 _DYNAMIC = re.compile(r"\{\{resolve:ssm:([^:}]+)(?::[0-9]+)?\}\}")
+_REFERENCE = re.compile(r"\{\{resolve:[^{}]*\}\}")
 _OUTPUTS = "Outputs."
 _SSM_PARAMETER = "AWS::SSM::Parameter::Value<"
 _SAY_IT = "write the value into the template"
@@ -304,7 +305,9 @@ class Template:
             end = match.end()
         parts.append(text[end:])
         filled = [part for part in parts if part != ""]
-        return filled[0] if len(filled) == 1 else _joined("", filled)
+        if len(filled) == 1:
+            return _dynamic(filled[0]) if isinstance(filled[0], str) else filled[0]
+        return _joined("", filled)
 
     def _variable(self, name: str, own: Mapping[str, Any], depth: int) -> object:
         if name.startswith("!"):
@@ -528,7 +531,14 @@ def _dynamic(value: str) -> object:
     match = _DYNAMIC.fullmatch(value)
     if match:
         return SsmParameter(match[1])
-    return Unknown("it is a dynamic reference that the deploy resolves", _SAY_IT)
+    resolved = Unknown("it is a dynamic reference that the deploy resolves", _SAY_IT)
+    first, *others = _REFERENCE.split(value)
+    if not others:
+        return value  # The beginning of one, which a function joins to its end.
+    if not first and others == [""]:
+        return resolved
+    parts = [first, *(part for text in others for part in (resolved, text))]
+    return PartText(resolved.reason, _SAY_IT, tuple(part for part in parts if part))
 
 
 def _joined(separator: str, parts: Sequence[object]) -> object:
@@ -545,7 +555,7 @@ def _joined(separator: str, parts: Sequence[object]) -> object:
     if sum(len(piece) if isinstance(piece, str) else 1 for piece in pieces) > _LONGEST:
         return Unknown("it is put together to a text that is too long to deploy", "look at the template")
     if not any(is_marker(piece) for piece in pieces):
-        return "".join(map(str, pieces))
+        return _dynamic("".join(map(str, pieces)))
     why = next((piece for piece in pieces if isinstance(piece, Unknown)), None)
     reason = "it is put together from values that only a deploy settles" if why is None else why.reason
     return PartText(reason, _SAY_IT if why is None else why.cure, tuple(pieces))

@@ -7,7 +7,16 @@ from typing import Any
 
 import pytest
 
-from constructs_lib.template.settling import Made, PartText, StackOutput, Surroundings, Template, Unknown, mapping
+from constructs_lib.template.settling import (
+    Made,
+    PartText,
+    SsmParameter,
+    StackOutput,
+    Surroundings,
+    Template,
+    Unknown,
+    mapping,
+)
 
 DOCUMENT: dict[str, Any] = {
     "Parameters": {"Open": {"Type": "String"}, "Known": {"Type": "String", "Default": "gpu"}},
@@ -39,6 +48,34 @@ def test_parts_of_parts_are_one_text() -> None:
 
 def test_a_resource_alone_in_a_text_is_the_resource() -> None:
     assert isinstance(settled({"Fn::Sub": "${Queue}"}), Made)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "{{resolve:ssm:/images/gpu}}",
+        {"Fn::Sub": "{{resolve:ssm:/images/gpu}}"},
+        {"Fn::Sub": "{{resolve:ssm:/images/${Known}}}"},
+        {"Fn::Sub": ["{{resolve:ssm:/${Folder}/gpu:2}}", {"Folder": "images"}]},
+        {"Fn::Join": ["", ["{{resolve:ssm:/images/", {"Ref": "Known"}, "}}"]]},
+        {"Fn::Join": ["/", ["{{resolve:ssm:", "images", "gpu}}"]]},
+    ],
+)
+def test_a_dynamic_reference_may_be_put_together(value: object) -> None:
+    assert settled(value) == SsmParameter("/images/gpu")
+
+
+def test_a_text_with_dynamic_references_in_it_is_known_in_part() -> None:
+    for value in (
+        "run {{resolve:ssm:/a}} {{resolve:secretsmanager:b}}.",
+        {"Fn::Sub": "run {{resolve:ssm:/a}} ${Open}."},
+    ):
+        found = settled(value)
+        assert isinstance(found, PartText)
+        assert found.known.startswith("run ")
+        assert found.known.endswith(".")
+    assert found.reason
+    assert not isinstance(settled({"Fn::Sub": "{{resolve:secretsmanager:${Known}}}"}), (PartText, SsmParameter))
 
 
 def test_base64_is_what_it_encodes() -> None:
