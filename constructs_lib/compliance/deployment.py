@@ -10,9 +10,10 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from constructs_lib.compliance.values import Value, markers_in
-from constructs_lib.template.documents import Path
+from constructs_lib.errors import FleetError
+from constructs_lib.template.documents import Path, parse
 from constructs_lib.template.loops import LOOP, unrolled
-from constructs_lib.template.settling import Made, Surroundings, Template, mapping
+from constructs_lib.template.settling import Made, Surroundings, Template, Unknown, items, mapping
 
 T = TypeVar("T")
 
@@ -21,6 +22,10 @@ NESTED: Mapping[str, str] = MappingProxyType(
 )
 """Types of resources that are stacks of their own, and the property that says where the template is."""
 
+STACK_SET = "AWS::CloudFormation::StackSet"
+_MODULE = "::MODULE"
+_INCLUDE = "Fn::Transform"
+_ELSEWHERE = ("AWS::ServiceCatalog::CloudFormationProvisionedProduct",)
 _VARIABLE = re.compile(r"\$\{([^!}][^}]{0,600})\}")
 _EXPANDED_HERE = ("AWS::Serverless-2016-10-31", "AWS::LanguageExtensions")
 """Macros that leave the resources of the kinds that rules look at as they are; loops are told by their key."""
@@ -87,6 +92,12 @@ class Stack:
         return tuple(Resource(self, id, "Fn::ForEach") for id in entries if id.startswith(LOOP))
 
     @cached_property
+    def included(self) -> tuple[Resource, ...]:
+        """What a deploy takes from a file that is not here in the place of resources."""
+        entries = mapping(self.source.content.get("Resources"))
+        return tuple(Resource(self, id, _INCLUDE) for id, each in entries.items() if _INCLUDE in (id, *mapping(each)))
+
+    @cached_property
     def unread(self) -> tuple[str, ...]:
         """What may add resources that nobody sees here: macros, loops and modules."""
         content = self.source.content
@@ -102,7 +113,7 @@ class Stack:
             for name in mapping(mapping(each).get("Properties"))
             if str(name).startswith(LOOP)
         ]
-        modules = [id for id, each in entries.items() if str(mapping(each).get("Type")).endswith("::MODULE")]
+        modules = [id for id, each in entries.items() if str(mapping(each).get("Type")).endswith(_MODULE)]
         return (*found, *(f"the module {id}" for id in modules))
 
 
@@ -177,6 +188,7 @@ class Deployment:
         self.stacks: list[Stack] = []
         self._by_template: dict[int, Stack] = {}
         self._found: dict[tuple[Hashable, ...], Any] = {}
+        self._inline: set[Resource] = set()
         around = [Surroundings(each.region or region, None, parameters or {}) for each in sources]
         read = [_unrolled(*each) for each in zip(sources, around, strict=True)]
         beside = {each.stack: each.content for each in read if each.stack is not None}
@@ -207,6 +219,13 @@ class Deployment:
                 below = Surroundings(surroundings.region, None, passed, surroundings.beside)
                 child = self._add(_unrolled(nested, below), below)
                 stack.template.take_nested(logical_id, child.template)
+        for set_ in (each for each in stack.resources.values() if each.type == STACK_SET):
+            inline = _inline(set_)
+            if inline is not None:
+                self._inline.add(set_)
+                # It goes to accounts and Regions of its own.
+                elsewhere = Surroundings(_only_region(set_, surroundings.region), None, _passed(set_), {})
+                self._add(_unrolled(inline, elsewhere), elsewhere)
         return stack
 
     def once(self, find: Callable[..., T], *more: Hashable) -> T:
@@ -245,6 +264,23 @@ class Deployment:
             (each for each in self.stacks if each.source.content is made.home.document), None
         )
         return None if stack is None else stack.resources.get(made.logical_id)
+
+    @cached_property
+    def not_at_hand(self) -> tuple[Resource, ...]:
+        """What deploys a template of its own that is not at hand: nested stacks, sets of them, products, modules."""
+        included = [each for stack in self.stacks for each in stack.included]
+        return (
+            *included,
+            *(each for each in self.resources() if self._deploys_unseen(each)),
+        )
+
+    def _deploys_unseen(self, each: Resource) -> bool:
+        return (
+            each.type.endswith(_MODULE)
+            or each.type in _ELSEWHERE
+            or (each.type in NESTED and each.id not in each.stack.source.nested)
+            or (each.type == STACK_SET and each not in self._inline)
+        )
 
     @cached_property
     def unread(self) -> tuple[str, ...]:
@@ -335,6 +371,47 @@ class Deployment:
                 referred = self._referred(stack, output.get("Value"))
                 told += [(each, "Export" in output) for each in referred if each.stack is stack]
         return frozenset(each for each, _ in told), frozenset(each for each, is_exported in told if is_exported)
+
+
+def _inline(stack_set: Resource) -> Source | None:
+    """The template that a stack set has in it. None: it has none, or none that can be read."""
+    body = stack_set.properties.at("TemplateBody")
+    if not isinstance(body.raw, str):
+        return None
+    name = f"{stack_set.stack.name}/{stack_set.id}"
+    try:
+        document = parse(body.raw, name)
+    except FleetError:
+        return None
+    own = stack_set.stack.source
+    line_of = None if own.line_of is None else lambda path: stack_set.line(body.path)
+    return Source(name=name, content=document.content, file=own.file, line_of=line_of)
+
+
+def _passed(stack_set: Resource) -> Mapping[str, object]:
+    """What a stack set passes for the parameters of its template."""
+    own = stack_set.properties.raw
+    given = {str(name): value for name, value in _pairs(own.get("Parameters"))}
+    for group in map(mapping, items(own.get("StackInstancesGroup"))):
+        for name, _ in _pairs(group.get("ParameterOverrides")):
+            given[str(name)] = Unknown(
+                f"some stacks of the set get another value for {name}", "check its template alone"
+            )
+    return given
+
+
+def _pairs(parameters: Any) -> Iterator[tuple[Any, Any]]:
+    for each in map(mapping, items(parameters)):
+        yield each.get("ParameterKey"), each.get("ParameterValue")
+
+
+def _only_region(stack_set: Resource, given: str | None) -> str | None:
+    """The Region that all stacks of a set go to, or the one that is given where it names none."""
+    groups = [mapping(each) for each in items(stack_set.properties.raw.get("StackInstancesGroup"))]
+    named = [each for group in groups for each in items(group.get("Regions"))]
+    if not named:
+        return given
+    return named[0] if len(named) == 1 and isinstance(named[0], str) else None
 
 
 def _unrolled(source: Source, surroundings: Surroundings) -> Source:

@@ -16,7 +16,7 @@ from constructs_lib.plain_text import paragraph
 DESCRIBED: Mapping[str, Rule[Any]] = MappingProxyType(
     {**RULES, SUPPRESSIONS_RULE.id: SUPPRESSIONS_RULE, OUT_OF_SIGHT.id: OUT_OF_SIGHT}
 )
-"""All that a report may tell of, by id: the rules, and what is always asked, about suppressions and what nobody sees."""
+"""All that a report may tell of, by id: the rules, and what is always asked: about suppressions and what is unseen."""
 
 
 def explained(rule: Rule[Any]) -> str:

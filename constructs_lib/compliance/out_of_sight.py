@@ -6,10 +6,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from constructs_lib.compliance.deployment import Deployment
+from constructs_lib.compliance.deployment import Deployment, Resource, Stack
 from constructs_lib.compliance.facts.other_values import OtherValues, accelerated_with_other_values
 from constructs_lib.compliance.rule import WARNING, Rule
 from constructs_lib.compliance.values import NotKnown
+
+_NAMED = 6
 
 OUT_OF_SIGHT: Rule[Any] = Rule(
     id="accelerators-out-of-sight",
@@ -34,6 +36,17 @@ def out_of_sight(deployment: Deployment) -> Iterator[NotKnown]:
     """What may have accelerators and is not looked at, each time with the reason."""
     for each in accelerated_with_other_values(deployment):
         yield NotKnown(each.owner, _how_to_ask(each))
+    yield from _not_at_hand(deployment)
+
+
+def _not_at_hand(deployment: Deployment) -> Iterator[NotKnown]:
+    by_stack: dict[Stack, list[Resource]] = {}
+    for each in deployment.not_at_hand:
+        by_stack.setdefault(each.stack, []).append(each)
+    for found in by_stack.values():
+        named = ", ".join(each.id for each in found[:_NAMED])
+        more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
+        yield NotKnown(found[0], f"not read, since their templates are not at hand: {named}{more}")
 
 
 def _how_to_ask(other: OtherValues) -> str:

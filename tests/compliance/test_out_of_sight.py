@@ -126,3 +126,51 @@ def test_a_finding_that_a_baseline_has_of_it_is_not_gone() -> None:
     told = {"message": "", "fix": "", "practice": "", "type": ""}
     known = Finding(rule="no-idle-release", severity="error", resource="Box", location=place, **told)
     assert gone({known.fingerprint: known}, report, RULES) == ()
+
+
+BODY = (
+    "Parameters:\n  Type: {Type: String, Default: m5.large}\nResources:\n  Box: {Type: AWS::EC2::Instance, Properties: "
+)
+BODY += "{ImageId: ami-1, InstanceType: !Ref Type, MetadataOptions: {HttpTokens: optional}}}\n"
+
+
+def stack_set(**properties: Any) -> dict[str, Any]:
+    return {"Resources": {"Set": {"Type": "AWS::CloudFormation::StackSet", "Properties": properties}}}
+
+
+def test_the_template_in_a_stack_set_is_judged_with_what_it_passes() -> None:
+    passed = [{"ParameterKey": "Type", "ParameterValue": "g5.xlarge"}]
+    report = report_on(stack_set(TemplateBody=BODY, Parameters=passed))
+    assert "instance-metadata-v1" in {each.rule for each in report.findings if each.location.stack == "t/Set"}
+    assert report.stacks == ("t", "t/Set")
+    assert report_on(stack_set(TemplateBody=BODY)).findings == ()
+
+
+def test_the_region_of_a_stack_set_is_the_only_one_that_it_names() -> None:
+    body = BODY.replace("m5.large", "trn2.48xlarge")
+    groups = [{"DeploymentTargets": {"Accounts": ["1"]}, "Regions": ["eu-west-1"]}]
+    report = report_on(stack_set(TemplateBody=body, StackInstancesGroup=groups))
+    assert "type-not-offered-in-region" in {each.rule for each in report.findings}
+
+
+def test_a_value_that_some_stacks_of_a_set_get_another_of_is_not_known() -> None:
+    other = [{"ParameterKey": "Type", "ParameterValue": "g5.xlarge"}]
+    group = {"DeploymentTargets": {"Accounts": ["1"]}, "Regions": ["eu-west-1"], "ParameterOverrides": other}
+    assert told(stack_set(TemplateBody=BODY, StackInstancesGroup=[group])) == {
+        "Box": "some stacks of the set get another value for Type"
+    }
+
+
+def test_templates_that_are_not_at_hand_are_one_line() -> None:
+    nested = {"Type": "AWS::CloudFormation::Stack", "Properties": {"TemplateURL": "https://s3.amazonaws.com/b/t.yaml"}}
+    product = {"Type": "AWS::ServiceCatalog::CloudFormationProvisionedProduct", "Properties": {"ProductName": "gpu"}}
+    resources: dict[str, Any] = {
+        "Include": {"Fn::Transform": {"Name": "AWS::Include", "Parameters": {"Location": "s3://b/t.yaml"}}},
+        "Nested": nested,
+        "Product": product,
+        "Module": {"Type": "My::Gpu::Cluster::MODULE", "Properties": {}},
+        "Set": stack_set(TemplateURL="https://s3.amazonaws.com/b/t.yaml")["Resources"]["Set"],
+        "Broken": stack_set(TemplateBody="Resources: [")["Resources"]["Set"],
+    }
+    reason = "not read, since their templates are not at hand: Include, Nested, Product, Module, Set, Broken"
+    assert told({"Resources": resources}) == {"Include": reason}
