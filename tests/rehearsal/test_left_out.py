@@ -145,3 +145,33 @@ def test_it_is_so_where_metrics_come_late(seed: int) -> None:
     template, load = fleet(least=0, queue=True), random_loads(seed)
     quick, thorough = (play(template, load, seed, leaves_out=each, delays=LATE) for each in (True, False))
     assert_same(quick, thorough)
+
+
+def test_who_seems_idle_while_nobody_could_go_is_not_taken_for_idle_ever_after() -> None:
+    """At the minimum only the first signal is asked, which says nothing of somebody who is logged in."""
+
+    def load(_instance: Instance, now: int) -> Load:
+        return BUSY if now < 20 * MINUTE else LOGGED_IN
+
+    def lose_one_and_raise(leaves_out: bool) -> World:
+        world = World(fleet(least=2, queue=False), load=load, leaves_out=leaves_out)
+        world.at(120, lambda: world.group.lose(world.group.in_service[0].id, "reclaimed"))
+        world.at(180, lambda: world.group.set_desired(3))
+        return world.run(240)
+
+    quick, thorough = map(lose_one_and_raise, (True, False))
+    assert_same(quick, thorough)
+    assert quick.released == []
+
+
+def test_two_runs_in_a_minute_are_counted_once_each() -> None:
+    """By an alarm that went off, and by a schedule whose run before was counted as one that comes again and again."""
+    world = World(fleet(least=0, queue=True))
+    (function,) = (each for each in world.functions.values() if each.handler.startswith("release_idle"))
+    (alarm,) = function.invokers & world.alarms.keys()
+    world.run(9)
+    world.lambdas.alarm_acts(alarm, function.id, world.now, world.now + MINUTE)
+    world.run(3)
+    invocations = ("AWS/Lambda", "Invocations", frozenset({("FunctionName", function.id)}))
+    counted = world.store.series(invocations, "Sum", MINUTE, range(0, world.now, MINUTE), world.now + 10 * MINUTE)
+    assert counted == {5 * MINUTE: 1, 10 * MINUTE: 2}
