@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from constructs_lib.compliance.deployment import Resource
-from constructs_lib.compliance.facts.launches import BATCH, GROUP, NODE_GROUP
+from constructs_lib.compliance.facts.launches import BATCH, FLEET, GROUP, NODE_GROUP, SPOT_FLEET
 from constructs_lib.compliance.values import NotKnown, Value
-from constructs_lib.template.settling import Unknown, ZoneAt, Zones, is_marker
+from constructs_lib.template.settling import Made, Unknown, ZoneAt, Zones, is_marker
 
 SUBNET = "AWS::EC2::Subnet"
 _PLACES = {GROUP: "VPCZoneIdentifier", BATCH: "ComputeResources.Subnets", NODE_GROUP: "Subnets"}
@@ -24,11 +24,13 @@ def subnets_of(owner: Resource) -> list[Value]:
 
 
 def is_in_one_place(owner: Resource) -> bool:
-    """Whether an owner names one subnet alone, or as a group one zone in place of subnets.
+    """Whether an owner names one subnet alone, or as a group or a fleet one zone in place of subnets.
 
     Raises:
         NotKnown: how many they are is not known.
     """
+    if owner.type in (FLEET, SPOT_FLEET):
+        return len(_places_of_fleet(owner)) == 1
     subnets = subnets_of(owner)
     if subnets or owner.type != GROUP:
         return len(subnets) == 1
@@ -48,6 +50,28 @@ def in_several_zones(owner: Resource) -> bool:
         return _differ(subnets, (_zone_of(each) for each in subnets))
     zones = [] if subnets or owner.type != GROUP else _counted(owner.properties.at("AvailabilityZones"))
     return len(zones) > 1 and _differ(zones, (each.raw for each in zones))
+
+
+def _places_of_fleet(fleet: Resource) -> frozenset[object]:
+    """Every subnet and zone that its specifications name; none where one names none, for which AWS chooses."""
+    data = fleet.properties.at("SpotFleetRequestConfigData") if fleet.type == SPOT_FLEET else fleet.properties
+    specifications = data.each("LaunchSpecifications")
+    for config in data.each("LaunchTemplateConfigs"):
+        specifications += config.each("Overrides") or [config]
+    named = [_places_in(each) for each in specifications]
+    return frozenset().union(*named) if all(named) else frozenset()
+
+
+def _places_in(specification: Value) -> frozenset[object]:
+    """The places of one specification of a fleet, whose text may name several between commas."""
+    values = [specification.at(path) for path in ("SubnetId", "AvailabilityZone", "Placement.AvailabilityZone")]
+    values += [each.at("SubnetId") for each in specification.each("NetworkInterfaces")]
+    named = next((each for each in values if not each.is_absent), None)
+    if named is None:
+        return frozenset()
+    if isinstance(named.raw, (Made, ZoneAt)):
+        return frozenset([named.raw])
+    return frozenset(part.strip() for part in (named.text() or "").split(","))
 
 
 def _counted(places: Value) -> list[Value]:

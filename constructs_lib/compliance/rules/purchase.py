@@ -16,6 +16,7 @@ from constructs_lib.compliance.facts.launches import (
     Launch,
     accelerated_launches,
 )
+from constructs_lib.compliance.facts.owners import launches_of
 from constructs_lib.compliance.facts.purchases import BLOCK, DISTRIBUTION, is_block, market, uses_spot
 from constructs_lib.compliance.facts.roles import ROLE, SERVERLESS_FUNCTION, allows, role_of_function
 from constructs_lib.compliance.facts.subnets import in_several_zones, is_in_one_place, subnets_of
@@ -28,6 +29,12 @@ _SCHEDULED = "AWS::AutoScaling::ScheduledAction"
 _SCHEDULE = "AWS::Scheduler::Schedule"
 _TARGET = "CapacityReservationSpecification.CapacityReservationTarget"
 _OTHERS = (GROUP, INSTANCE, FLEET, SPOT_FLEET, BATCH)
+_IN_POOLS = (GROUP, NODE_GROUP, BATCH, FLEET, SPOT_FLEET)
+_ON_DEMAND_BESIDE = {
+    GROUP: ", or OnDemandBaseCapacity",
+    FLEET: ", or OnDemandTargetCapacity",
+    SPOT_FLEET: ", or OnDemandTargetCapacity",
+}
 _SPOT_OPTIONS = "InstanceMarketOptions.SpotOptions"
 _EKS_BLOCK = "CAPACITY_BLOCK"
 _BLOCKS = "https://docs.aws.amazon.com/autoscaling/ec2/userguide/launch-template-capacity-blocks.html"
@@ -292,15 +299,18 @@ def _allocation(launch: Launch) -> Iterator[Broken]:
 
 def _one_pool(launch: Launch) -> Iterator[Broken]:
     owner = launch.owner
-    if owner.type not in (GROUP, NODE_GROUP, BATCH) or launch.requirements or _has_on_demand(owner):
+    ways = launches_of(owner)
+    if owner.type not in _IN_POOLS or launch is not ways[0] or any(each.requirements for each in ways):
         return
-    names = launch.types
+    if _has_on_demand(owner):
+        return
+    names = {name for each in ways for name in each.types}
     # Batch takes families, which are several types.
-    is_one_pool = is_in_one_place(owner) and len(names) == 1 and "." in names[0] and not _has_to_be_close(launch)
+    is_one_pool = is_in_one_place(owner) and len(names) == 1 and "." in min(names) and not _has_to_be_close(launch)
     if is_one_pool and not launch.has_stated(SPOT):
         yield launch.named_types[0].broken(
             must="not be the only type in one subnet, which is one Spot pool that AWS can take back at once",
-            cure="add types or subnets in other zones, or OnDemandBaseCapacity, or write why: "
+            cure=f"add types or subnets in other zones{_ON_DEMAND_BESIDE.get(owner.type, '')}, or write why: "
             "Metadata: {accel-fleet: {spot: reason}}",
         )
 
@@ -323,6 +333,10 @@ def _groups(launch: Launch) -> list[Value]:
 
 
 def _has_on_demand(owner: Resource) -> bool:
+    if owner.type == FLEET:
+        return bool(owner.properties.whole("TargetCapacitySpecification.OnDemandTargetCapacity"))
+    if owner.type == SPOT_FLEET:
+        return bool(owner.properties.whole("SpotFleetRequestConfigData.OnDemandTargetCapacity"))
     if owner.type != GROUP:
         return False
     spread = owner.properties.at(DISTRIBUTION)

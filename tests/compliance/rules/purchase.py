@@ -71,6 +71,27 @@ def _spot_in(**places: Any) -> dict[str, Any]:
     )
 
 
+def _spot_fleet(*specifications: dict[str, Any], **data: Any) -> dict[str, Any]:
+    """A Spot fleet with these specifications of one type."""
+    given = [{"InstanceType": "g5.xlarge", **each} for each in specifications]
+    own = {"TargetCapacity": 2, "LaunchSpecifications": given, **data}
+    return template(Fleet={"Type": "EC2::SpotFleet", "Properties": {"SpotFleetRequestConfigData": own}})
+
+
+def _fleet(*overrides: dict[str, Any], **capacity: Any) -> dict[str, Any]:
+    """A fleet of EC2 that buys Spot, with these overrides of a launch template with one type."""
+    used = {"LaunchTemplateId": {"Ref": "Launch"}, "Version": "1"}
+    config = {"LaunchTemplateSpecification": used, "Overrides": list(overrides)}
+    target = {"TotalTargetCapacity": 2, "DefaultTargetCapacityType": "spot", **capacity}
+    return template(
+        Launch={"Type": "EC2::LaunchTemplate", "Properties": {"LaunchTemplateData": {"InstanceType": "g5.xlarge"}}},
+        Fleet={
+            "Type": "EC2::EC2Fleet",
+            "Properties": {"LaunchTemplateConfigs": [config], "TargetCapacitySpecification": target},
+        },
+    )
+
+
 def _batch(**resources: Any) -> dict[str, Any]:
     given = {"Type": "SPOT", "MaxvCpus": 64, "InstanceTypes": ["g6", "g5"], "Subnets": ["s"], **resources}
     return template(Batch={"Type": "Batch::ComputeEnvironment", "Properties": {"ComputeResources": given}})
@@ -304,6 +325,22 @@ CASES = (
                 property="LaunchTemplateData.InstanceType",
             ),
             Breaks(
+                template=_spot_fleet({"SubnetId": "subnet-a"}),
+                resource="Fleet",
+                property="SpotFleetRequestConfigData.LaunchSpecifications[0].InstanceType",
+                got="g5.xlarge",
+            ),
+            Breaks(
+                template=_spot_fleet({"NetworkInterfaces": [{"DeviceIndex": 0, "SubnetId": "subnet-a"}]}),
+                resource="Fleet",
+                property="SpotFleetRequestConfigData.LaunchSpecifications[0].InstanceType",
+            ),
+            Breaks(
+                template=_fleet({"AvailabilityZone": "us-east-1a"}),
+                resource="Launch",
+                property="LaunchTemplateData.InstanceType",
+            ),
+            Breaks(
                 template=_spot_in(AvailabilityZones=["us-east-1a"]),
                 resource="Launch",
                 property="LaunchTemplateData.InstanceType",
@@ -328,6 +365,15 @@ CASES = (
                 properties={"VPCZoneIdentifier": ["subnet-a"]},
             ),
             _batch(InstanceTypes=["g6"]),
+            # Several pools: subnets between commas, in two specifications, or those that AWS chooses; two types.
+            _spot_fleet({"SubnetId": "subnet-a, subnet-b"}),
+            _spot_fleet({"SubnetId": "subnet-a"}, {"SubnetId": "subnet-b"}),
+            _spot_fleet({"SubnetId": "subnet-a"}, {"SubnetId": "subnet-a", "InstanceType": "g6.xlarge"}),
+            _spot_fleet({}),
+            _spot_fleet({"SubnetId": "subnet-a"}, OnDemandTargetCapacity=1),
+            _fleet({"SubnetId": "subnet-a"}, {"SubnetId": "subnet-b"}),
+            _fleet({"SubnetId": "subnet-a"}, OnDemandTargetCapacity=1, SpotTargetCapacity=1),
+            _fleet(),
             # All zones of the Region.
             _spot_in(AvailabilityZones={"Fn::GetAZs": ""}),
             _spot_in(AvailabilityZones={"Fn::GetAZs": {"Ref": "AWS::Region"}}),
@@ -335,6 +381,7 @@ CASES = (
         unknown=(
             _UNKNOWN_SHARE,
             _PARAMETER | _spot("g6.xlarge", {"Ref": "Value"}, subnets=("subnet-a",)),
+            _spot_fleet({"SubnetId": {"Fn::ImportValue": "private-subnets"}}),
             _spot_in(VPCZoneIdentifier={"Fn::ImportValue": "private-subnets"}),
             _spot_in(VPCZoneIdentifier={"Fn::GetAtt": ["Launch", "Subnets"]}),
         ),
