@@ -14,6 +14,7 @@ from constructs_lib.compliance.facts.capacity_actions import CAPACITY_PROVIDER, 
 from constructs_lib.compliance.facts.grants import check_outside, is_allowed_on
 from constructs_lib.compliance.facts.launches import BATCH, GROUP, Launch
 from constructs_lib.compliance.facts.lifecycle_hooks import holds_what_ends
+from constructs_lib.compliance.facts.machines import types_named
 from constructs_lib.compliance.facts.owners import accelerated_owners, launches_of
 from constructs_lib.compliance.facts.reasons import has_stated
 from constructs_lib.compliance.facts.scalable_targets import scales_to_zero, unmoved
@@ -256,7 +257,8 @@ def _may_bring_drivers(launch: Launch) -> bool:
 
 
 def _is_of_nvidia_alone(launch: Launch) -> bool:
-    return launch.kinds == {"nvidia"} and len(launch.facts) == len(launch.types)
+    named = [types_named(name) for name in launch.types]
+    return all(named) and {each.kind for types in named for each in types} == {"nvidia"}
 
 
 def _jobs_for_gpus(deployment: Deployment) -> Iterator[Itself | NotKnown]:

@@ -420,6 +420,12 @@ _OF_BATCH = (
                 property="ComputeResources.Ec2Configuration[0].ImageType",
                 got="'ECS_AL2023'",
             ),
+            Breaks(
+                template=_batch("g5", "g6.xlarge", Ec2Configuration=_PLAIN),
+                resource="Environment",
+                property="ComputeResources.Ec2Configuration[0].ImageType",
+                got="'ECS_AL2023'",
+            ),
             # A launch template that brings neither an image nor a script brings no drivers.
             Breaks(
                 template=_launched(ec2=_PLAIN, Version="1"),
@@ -432,6 +438,8 @@ _OF_BATCH = (
             _batch(Ec2Configuration=[{"ImageType": "ECS_AL2023_NVIDIA"}]),
             _batch(Ec2Configuration=[{"ImageType": "ECS_AL2023", "ImageIdOverride": "ami-1"}]),
             _batch("g6.xlarge", "inf2.xlarge", Ec2Configuration=[{"ImageType": "ECS_AL2023"}]),
+            _batch("g6", "inf2", Ec2Configuration=_PLAIN),
+            _batch("g6", "optimal", Ec2Configuration=_PLAIN),
             _batch(ImageId="ami-1", Ec2Configuration=_PLAIN),
             _launched(ec2=_PLAIN, data={"ImageId": "ami-1"}, Version="1"),
             _launched(ec2=_PLAIN, data={"UserData": {"Fn::Base64": "dnf install -y nvidia-open"}}, Version="1"),
