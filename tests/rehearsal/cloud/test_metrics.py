@@ -169,6 +169,53 @@ def test_each_minute_is_like_the_one_before_since_the_change(
         assert first == second
 
 
+@given(
+    changes=_CHANGES,
+    single=st.none() | st.integers(0, 30),
+    statistic=st.sampled_from(["Average", "Maximum", "Minimum", "SampleCount", "Sum", "p50"]),
+    period=st.sampled_from([10, 60, 300]),
+    now=st.integers(1, _HORIZON // MINUTE),
+)
+def test_periods_of_a_steady_span_all_come_to_the_same_for_good(
+    changes: list[_Change], single: int | None, statistic: str, period: int, now: int
+) -> None:
+    store = MetricStore({})
+    for change in changes:
+        _tell(store, change)
+    if single is not None:
+        store.add(_KEY, single * MINUTE, 7.0)
+
+    since, until = store.steady_span(_KEY, statistic, period, now * MINUTE)
+    starts = range(int(max(since, 0)), int(until) - period + 1, 10) if since < until else ()
+
+    found = {
+        store.series(_KEY, statistic, period, [start], at).get(start)
+        for start in starts
+        for at in (now * MINUTE, 2 * _HORIZON)
+    }
+    assert until <= now * MINUTE
+    assert len({None if value is None else round(value, 9) for value in found}) <= 1
+
+
+def test_steady_span_ends_before_what_cannot_be_read_yet() -> None:
+    store = MetricStore({})
+    store.hold(_KEY, 0, 1.0, every=300, delay=120)
+
+    # The samples of minute 23 became readable at 1,500, those of minute 24 will a minute later.
+    assert store.steady_span(_KEY, "Maximum", 300, 1_500) == (0, 1_440)
+
+
+def test_periods_shorter_than_what_lies_between_two_samples_are_not_steady() -> None:
+    store = MetricStore({})
+    store.hold(_KEY, 0, 1.0, every=300)
+
+    assert store.steady_span(_KEY, "Maximum", MINUTE, 1_500)[0] == float("inf")
+
+
+def test_series_that_nobody_publishes_is_steady() -> None:
+    assert MetricStore({}).steady_span(_KEY, "Maximum", MINUTE, 1_500) == (float("-inf"), 1_500)
+
+
 def test_change_that_a_statistic_does_not_show_is_none_to_it() -> None:
     store = MetricStore({})
     store.hold(_KEY, 0, 95.0, source="a")
