@@ -6,7 +6,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from constructs_lib.template.settling import Made, PartText, Unknown, is_marker, whole
+from constructs_lib.template.settling import (
+    Made,
+    PartText,
+    SsmParameter,
+    StackOutput,
+    Unknown,
+    ZoneAt,
+    Zones,
+    is_marker,
+    whole,
+)
 
 if TYPE_CHECKING:
     from constructs_lib.compliance.deployment import Resource
@@ -15,6 +25,8 @@ T = TypeVar("T")
 Step = str | int
 
 _AS_WRITTEN = "it is not written as CloudFormation wants it"
+_ONE = ("Arn", "Id", "Name")
+"""How attributes end that are one value."""
 _ONLY_A_DEPLOY = "what only a deploy tells"
 
 
@@ -101,9 +113,7 @@ class Value:
 
     def not_known(self, reason: str = "") -> NotKnown:
         """The exception that says that a rule cannot judge, because of this value."""
-        if not reason:
-            reason = self.raw.reason if isinstance(self.raw, Unknown) else _AS_WRITTEN
-        return NotKnown(self, reason)
+        return NotKnown(self, reason or _reason(self.raw))
 
     def choices(self) -> list[Value]:
         """Each value that it can be, as far as the template limits it; else itself."""
@@ -192,7 +202,7 @@ class Value:
         value = self.at(path) if path else self
         if value.raw is None:
             return []
-        if is_marker(value.raw):
+        if is_marker(value.raw) and not _is_single(value.raw):
             raise value.not_known()
         if not isinstance(value.raw, (list, tuple)):
             return [value]
@@ -229,6 +239,28 @@ class Value:
         return Broken(value.resource, value.path, must, shown(value.raw if got is None else got), cure)
 
 
+def _reason(raw: object) -> str:
+    """Why a value tells a rule nothing."""
+    if isinstance(raw, Unknown):
+        return raw.reason
+    if isinstance(raw, Made):
+        return f"only a deploy tells what {shown(raw)} is"
+    if isinstance(raw, SsmParameter):
+        return f"it is what the SSM parameter {raw.name} holds at the deploy"
+    if isinstance(raw, (Zones, ZoneAt)):
+        return "only a deploy tells the zones of the Region"
+    if isinstance(raw, StackOutput):
+        return f"it is the output {raw.name} of a stack that is deployed already"
+    return _AS_WRITTEN
+
+
+def _is_single(marker: object) -> bool:
+    """Whether what it stands for is one value for sure, and no list: a reference, an ARN, a text in part."""
+    if isinstance(marker, Made):
+        return marker.attribute is None or marker.attribute.endswith(_ONE)
+    return isinstance(marker, (PartText, ZoneAt))
+
+
 def shown(value: object) -> str:
     """A value as a message has it."""
     if value is None:
@@ -246,7 +278,7 @@ def shown(value: object) -> str:
 def _readable(value: object) -> object:
     """The value with texts in place of markers, at whatever depth."""
     if isinstance(value, PartText):
-        return value.known
+        return value.written
     if is_marker(value):
         return shown(value)
     if isinstance(value, Mapping):

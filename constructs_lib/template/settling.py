@@ -35,11 +35,13 @@ class Unknown:
         reason: why it is not known.
         cure: how a person makes it known.
         choices: all that it can be: what a parameter allows, both sides of ``Fn::If``. Empty: it can be anything.
+        name: that a text refers to it by: of a parameter. Empty: it has none.
     """
 
     reason: str
     cure: str
     choices: tuple[object, ...] = field(default=(), compare=False, kw_only=True)
+    name: str = field(default="", compare=False, kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,11 @@ class PartText(Unknown):
     def known(self) -> str:
         """The text with ``${...}`` in place of each part that is not known."""
         return "".join(part if isinstance(part, str) else _placeholder(part) for part in self.parts)
+
+    @property
+    def written(self) -> str:
+        """The text for people: each part that is not known as the template has it, ``${AWS::StackName}``."""
+        return "".join(part if isinstance(part, str) else _placeholder(part, named=True) for part in self.parts)
 
     def markers(self) -> Iterator[Marker]:
         """The parts that are not known."""
@@ -255,7 +262,7 @@ class Template:
             "AWS::URLSuffix": None if region is None else _suffix(region),
         }
         value = known.get(name)
-        return Unknown(f"{name} is known at the deploy only", _SAY_IT) if value is None else value
+        return Unknown(f"{name} is known at the deploy only", _SAY_IT, name=name) if value is None else value
 
     def _parameter(self, name: str) -> object:
         declared = _mapping(self._section("Parameters").get(name))
@@ -264,7 +271,8 @@ class Template:
             return value
         if value is None:
             allowed = tuple(items(declared.get("AllowedValues")))
-            return Unknown(f"parameter {name} has no default", f"pass --parameter {name}=VALUE", choices=allowed)
+            reason, cure = f"parameter {name} has no default", f"pass --parameter {name}=VALUE"
+            return Unknown(reason, cure, choices=allowed, name=name)
         kind = str(declared.get("Type"))
         if kind.startswith(_SSM_PARAMETER):
             return SsmParameter(str(value))
@@ -573,7 +581,9 @@ def _choices(sides: Sequence[object]) -> tuple[object, ...]:
     return () if is_open or not all(each_side) else flat
 
 
-def _placeholder(part: object) -> str:
+def _placeholder(part: object, *, named: bool = False) -> str:
+    if named and isinstance(part, Unknown) and part.name:
+        return f"${{{part.name}}}"
     if isinstance(part, Made):
         return f"${{{part.logical_id}}}" if part.attribute is None else f"${{{part.logical_id}.{part.attribute}}}"
     return "${unknown}"

@@ -130,6 +130,7 @@ def test_a_reference_leads_to_the_resource() -> None:
         ({"Ref": "R"}, "R"),
         ({"Fn::GetAtt": "R.TopicName"}, "R.TopicName"),
         ({"Fn::Sub": "x-${R}"}, "'x-${R}'"),
+        ({"Fn::Sub": "${AWS::StackName}-${Open}-x"}, "'${AWS::StackName}-${Open}-x'"),
         ([{"Key": "Name", "Value": {"Fn::Sub": "x-${R}"}}], "[{'Key': 'Name', 'Value': 'x-${R}'}]"),
         ({"a": OPEN}, "{'a': 'what only a deploy tells'}"),
         ("a" * 500, f"'{'a' * 116}..."),
@@ -165,3 +166,32 @@ def test_logic_of_three_values(items: list[bool | None], any_true: bool | None, 
                 combine(_judge, items)
         else:
             assert combine(_judge, items) is expected
+
+
+@pytest.mark.parametrize(
+    ("raw", "reason"),
+    [
+        ({"Fn::GetAtt": "Look.Subnet"}, "only a deploy tells what Look.Subnet is"),
+        ({"Fn::GetAZs": ""}, "only a deploy tells the zones of the Region"),
+        ({"Fn::ImportValue": "x"}, "it is the output x of a stack that is deployed already"),
+        ({"Ref": "Held"}, "it is what the SSM parameter /gpu/size holds at the deploy"),
+        ({"a": 1}, "it is not written as CloudFormation wants it"),
+    ],
+)
+def test_why_a_value_tells_nothing(raw: Any, reason: str) -> None:
+    held = {"Held": {"Type": "AWS::SSM::Parameter::Value<String>", "Default": "/gpu/size"}}
+    value = _value(raw, parameters=held, Look={"Type": "Custom::Look"})
+    with pytest.raises(NotKnown) as raised:
+        value.whole()
+    assert raised.value.reason == reason
+
+
+@pytest.mark.parametrize("raw", ["a", {"Ref": "R"}, {"Fn::GetAtt": "R.TopicArn"}, {"Fn::Sub": "${R}-x"}])
+def test_one_value_is_a_list_of_one_where_a_list_is_asked_for(raw: Any) -> None:
+    assert len(_value(raw).each()) == 1
+
+
+@pytest.mark.parametrize("raw", [OPEN, {"Fn::GetAtt": "R.Subnets"}, {"Fn::GetAZs": ""}])
+def test_what_may_be_a_list_is_no_list_of_one(raw: Any) -> None:
+    with pytest.raises(NotKnown):
+        _value(raw).each()
