@@ -88,6 +88,15 @@ def test_a_parameter_that_is_not_here_is_told() -> None:
     assert start_of(launch).fetches_what_is_not_here
 
 
+def test_a_comment_fetches_nothing() -> None:
+    text = f"#!/bin/bash\n# {_FETCH}mine\n{script(agent())}"
+    (launch,) = launches(
+        Deployment([Source(name="template", content=group(launch={"UserData": {"Fn::Base64": text}}))])
+    )
+    assert not start_of(launch).fetches_what_is_not_here
+    assert len(start_of(launch).configurations) == 1
+
+
 @pytest.mark.parametrize(
     ("names", "is_published"),
     [

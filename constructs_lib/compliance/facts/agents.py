@@ -218,7 +218,7 @@ class Start:
     def _described_by(self, script: Told | None) -> list[Resource]:
         own = [self.launch.owner, *([self.launch.configured_by] if self.launch.configured_by else [])]
         resources = self.launch.owner.stack.resources
-        named = _INIT_RESOURCE.findall(script.text) if script is not None else []
+        named = _INIT_RESOURCE.findall(script.commands) if script is not None else []
         return list(dict.fromkeys((*own, *(resources[each] for each in named if each in resources))))
 
     def _parameters(self, told: list[Told]) -> Iterator[Told]:
@@ -230,7 +230,7 @@ class Start:
                 made = deployment.resource_made(marker) if isinstance(marker, Made) else None
                 if made is not None and made.type == PARAMETER:
                     used[made] = None
-            for name in _FETCHED_PARAMETER.findall(each.text):
+            for name in _FETCHED_PARAMETER.findall(each.commands):
                 if name in by_name:
                     used[by_name[name]] = None
         for parameter in used:
@@ -245,7 +245,7 @@ class Start:
         Raises:
             NotKnown: the boot script as a whole is not known.
         """
-        fetched = {path for each in self.told for path in _FETCHED_FILE.findall(each.text)}
+        fetched = {path for each in self.told for path in _FETCHED_FILE.findall(each.commands)}
         found = []
         for each in self.told:
             if each.path is None:
@@ -260,7 +260,7 @@ class Start:
         known = set(_parameters_by_name(self.launch.owner.deployment))
         for each in self.told:
             if each.path is None or not _is_configuration(each.text):
-                names = _FETCHED_PARAMETER.findall(each.text)
+                names = _FETCHED_PARAMETER.findall(each.commands)
                 if any("$" not in name and name and name not in known for name in names):
                     return True
         return False

@@ -100,7 +100,7 @@ def labels_told(launch: Launch) -> dict[str, Value]:
     """
     found = {}
     for each in start_of(launch).told:
-        for written in _LABELS.findall(each.text):
+        for written in _LABELS.findall(each.commands):
             names = (pair.partition("=")[0] for pair in written.split(","))
             found.update({name: each.value for name in names if not _OF_PROGRAMS.search(name)})
     return found
@@ -113,7 +113,7 @@ def plugins(deployment: Deployment, kind: str) -> Sequence[Plugin | NotKnown]:
 
 def _told_taints(launch: Launch) -> Iterator[Taint]:
     for each in start_of(launch).told:
-        for written in _TAINTS.findall(each.text):
+        for written in _TAINTS.findall(each.commands):
             for taint in (one for one in written.split(",") if "$" not in one):
                 told, _, effect = taint.rpartition(":")
                 key, _, value = told.partition("=")

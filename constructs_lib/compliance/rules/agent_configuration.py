@@ -315,7 +315,7 @@ def _role(subject: Configured) -> Resource | None:
     if any(isinstance(each, Mapping) and each.get("credentials") for each in chapters):
         raise subject.configuration.value.not_known("the agent publishes with credentials of its own")
     told = start_of(subject.launch).told
-    if any(word in each.text for each in told for word in _OTHER_CREDENTIALS):
+    if any(word in each.commands for each in told for word in _OTHER_CREDENTIALS):
         raise subject.configuration.value.not_known("the agent may publish with credentials of its own")
     return role_of(subject.launch)
 

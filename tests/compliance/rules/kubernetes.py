@@ -107,6 +107,7 @@ CASES = (
         keeps=(
             _nodes(_DISCOVERED, *_TOLD, kind="g6.xlarge", script=_joining(_TAINTED, _LABELLED)),
             _nodes(_DISCOVERED, kind="g6.xlarge", script=_joining("--max-pods=20")),
+            _nodes(_DISCOVERED, kind="g6.xlarge", script=f"{_joining('--max-pods=20')}# {_TAINTED}\n"),
             # Only the shell knows them.
             _nodes(
                 _DISCOVERED,
