@@ -96,17 +96,20 @@ _DIMENSIONS = {
 }
 _OPAQUE = ("Custom::", "AWS::CloudFormation::CustomResource")
 _GROUP_PAGE = "https://docs.aws.amazon.com/autoscaling/ec2/userguide/ec2-auto-scaling-metrics.html"
+_OF_ENDPOINTS = ("CPUUtilization", "DiskUtilization", "GPUMemoryUtilization", "GPUUtilization", "MemoryUtilization")
 _NOT_PUBLISHED = {
     ("AWS/EC2", "GPUUtilization"): "nvidia_smi_utilization_gpu in the namespace of the CloudWatch agent",
     ("AWS/EC2", "GPUMemoryUtilization"): "nvidia_smi_memory_used in the namespace of the CloudWatch agent",
     ("AWS/EC2", "MemoryUtilization"): "mem_used_percent in the namespace of the CloudWatch agent",
     ("AWS/EC2", "DiskSpaceUtilization"): "disk_used_percent in the namespace of the CloudWatch agent",
+    **{("AWS/SageMaker", name): f"{name} in the namespace /aws/sagemaker/Endpoints" for name in _OF_ENDPOINTS},
     ("AWS/SQS", "ApproximateNumberOfMessages"): "ApproximateNumberOfMessagesVisible",
     ("AWS/SQS", "ApproximateNumberOfMessagesInFlight"): "ApproximateNumberOfMessagesNotVisible",
 }
 """Names that are often written, and that the service does not publish, attributes of a queue among them. Sources:
 "CloudWatch metrics that are available for your instances", Amazon EC2 User Guide; "Available CloudWatch metrics for
-Amazon SQS", Amazon SQS Developer Guide."""
+Amazon SQS", Amazon SQS Developer Guide; "Amazon SageMaker AI metrics in Amazon CloudWatch", Amazon SageMaker AI
+Developer Guide, read 2026-12: AWS/SageMaker has those of requests, and another namespace those of instances."""
 
 
 def _measured(launch: Launch) -> Iterator[Broken]:

@@ -17,6 +17,8 @@ _INGRESS = "AWS::EC2::SecurityGroupIngress"
 _EVERYBODY = ("0.0.0.0/0", "::/0")
 _ADMINISTRATION = {22: "SSH", 3389: "RDP", 8888: "Jupyter"}
 """Ports behind which whoever gets in has the machine; other ports may be there to serve."""
+_LAST_PORT = 65_535
+_EVERY_PORT = "all ports, SSH, RDP and Jupyter among them"
 
 
 @dataclass(frozen=True)
@@ -78,24 +80,28 @@ def _lets_in_some_only(door: _Door) -> Iterator[Broken]:
 
 def _is_narrow(rule: Value) -> Iterator[Broken]:
     for name in ("CidrIp", "CidrIpv6"):
-        if rule.text(name) in _EVERYBODY and (port := _open_port(rule)) is not None:
+        if rule.text(name) in _EVERYBODY and (ports := _open_ports(rule)):
             yield rule.broken(
                 name,
-                must=f"not be everybody for port {port} ({_ADMINISTRATION[port]})",
+                must=f"not be everybody for {ports}",
                 cure="use Session Manager in place of the port, or name the network that people come from",
             )
 
 
-def _open_port(rule: Value) -> int | None:
+def _open_ports(rule: Value) -> str:
+    """The ports of administration that a rule opens, for a message. Empty: none."""
     protocol = rule.text("IpProtocol")
     if protocol == "-1":
-        return next(iter(_ADMINISTRATION))
+        return _EVERY_PORT
     if protocol not in ("tcp", "6"):
-        return None
+        return ""
     first, last = rule.whole("FromPort"), rule.whole("ToPort")
     if first is None or last is None:
-        return None
-    return next((port for port in _ADMINISTRATION if first <= port <= last), None)
+        return ""
+    if first <= 1 and last == _LAST_PORT:
+        return _EVERY_PORT
+    found = [f"port {port} ({name})" for port, name in _ADMINISTRATION.items() if first <= port <= last]
+    return " and ".join(found)
 
 
 def _has_remote_access(nodes: Resource) -> bool:

@@ -279,6 +279,18 @@ CASES = (
                 property="MetricName",
                 got="GPUUtilization",
             ),
+            # Only those of requests are there.
+            Breaks(
+                template=_watched(
+                    agent(),
+                    Namespace="AWS/SageMaker",
+                    MetricName="GPUUtilization",
+                    Dimensions=[{"Name": "EndpointName", "Value": "chat"}],
+                ),
+                resource="Idle",
+                property="MetricName",
+                got="GPUUtilization",
+            ),
             Breaks(
                 template=_watched(agent(), **{**WAITING, "MetricName": "ApproximateNumberOfMessages"}),
                 resource="Idle",
