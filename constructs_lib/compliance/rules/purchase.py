@@ -175,7 +175,8 @@ def _alone(launch: Launch) -> Iterator[Broken]:
             must="be left out: a Capacity Block is of one type", cure="name the type of the block alone"
         )
     if in_several_zones(owner):
-        yield subnets_of(owner)[1].broken(
+        places = subnets_of(owner) or owner.properties.each("AvailabilityZones")
+        yield places[1].broken(
             must="be left out: a Capacity Block is in one zone", cure="name the subnet in the zone of the block alone"
         )
 

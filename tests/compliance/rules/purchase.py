@@ -245,6 +245,18 @@ CASES = (
                 property="VPCZoneIdentifier[1]",
                 got="B",
             ),
+            # Zones in place of subnets.
+            Breaks(
+                template=_block(
+                    properties={
+                        "VPCZoneIdentifier": {"Ref": "AWS::NoValue"},
+                        "AvailabilityZones": ["us-east-1a", "us-east-1b"],
+                    }
+                ),
+                resource="Group",
+                property="AvailabilityZones[1]",
+                got="us-east-1b",
+            ),
         ),
         keeps=(_block(), group("p5.48xlarge", "p5en.48xlarge")),
         unknown=(_UNKNOWN_MARKET, _block(properties={"VPCZoneIdentifier": ["subnet-a", "subnet-b"]})),
