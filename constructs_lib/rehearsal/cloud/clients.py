@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from botocore.exceptions import ClientError
@@ -329,6 +329,12 @@ class Account:
         return {"Sessions": [{"SessionId": f"person-{i}", "Target": i, "Status": "Connected"} for i in sessions]}
 
 
+@cache
+def _api_name(operation: str) -> str:
+    """Return how the API calls what boto3 writes with underscores."""
+    return "".join(word.capitalize() for word in operation.split("_"))
+
+
 class Client:
     """One service's client; methods and paginators carry boto3's names."""
 
@@ -348,7 +354,7 @@ class Client:
         return Paginator(getattr(self, operation))
 
     def _call(self, operation: str, answer: Callable[[Answer], Answer], **request: Any) -> Answer:
-        name = "".join(word.capitalize() for word in operation.split("_"))
+        name = _api_name(operation)
         if not self._allows(f"{self._service}:{name}"):
             error = {"Code": "AccessDenied", "Message": f"not authorized to perform {self._service}:{name}"}
             raise ClientError({"Error": error}, name)

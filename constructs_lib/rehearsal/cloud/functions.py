@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -70,13 +70,6 @@ class Functions:
         self.all: dict[str, Function] = template.functions()
         self.schedules: dict[str, Schedule] = template.schedules()
         self.event_rules: dict[str, EventRule] = template.event_rules()
-        self._scheduled = [
-            (schedule, name)
-            for schedule in self.schedules.values()
-            for name in schedule.functions
-            if self._may_invoke(schedule.id, name)
-        ]
-        """What fires, and the functions that it may invoke."""
         self._runtimes: dict[str, Runtime] = {}
         self._limits: dict[str, tuple[int, int]] = {}
         for each in template.resources("AWS::Lambda::EventInvokeConfig").values():
@@ -99,7 +92,7 @@ class Functions:
 
     def fire_schedules(self, now: int) -> None:
         """Send the events of the schedules that are due."""
-        for schedule, name in self._scheduled:
+        for schedule, name in self._scheduled():
             if schedule.is_due(now):
                 self._fire(schedule, name, now)
         for rule, name in [each for each in self._steady if each[0] not in self.schedules]:
@@ -113,6 +106,13 @@ class Functions:
                 for name in rule.functions:
                     if self._may_invoke(rule.id, name):
                         self._send(_Delivery(now, name, event, now))
+
+    def _scheduled(self) -> Iterator[tuple[Schedule, str]]:
+        """Return each schedule with each function that it may invoke."""
+        for schedule in self.schedules.values():
+            for name in schedule.functions:
+                if self._may_invoke(schedule.id, name):
+                    yield schedule, name
 
     def _may_invoke(self, source: str, name: str) -> bool:
         return not self.all[name].invokers.isdisjoint((source, "*"))
@@ -132,7 +132,7 @@ class Functions:
         """Return when the next scheduled run is due that has to take place, if all else stays as it is."""
         due = [
             schedule.timing.next_after(now) or float("inf")
-            for schedule, name in self._scheduled
+            for schedule, name in self._scheduled()
             if is_simulated(self.all[name]) and self._without_a_run(schedule, name, now) is None
         ]
         return min(due, default=float("inf"))
@@ -200,8 +200,11 @@ class Functions:
         return self._runtimes[name]
 
     def _steadily(self, schedule: str, name: str) -> Steady:
-        every = self.schedules[schedule].seconds or _MINUTE
-        return self._steady.setdefault((schedule, name), Steady(self._store, every))
+        steady = self._steady.get((schedule, name))
+        if steady is None:
+            every = self.schedules[schedule].seconds or _MINUTE
+            steady = self._steady[schedule, name] = Steady(self._store, every)
+        return steady
 
 
 @cache
