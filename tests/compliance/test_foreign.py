@@ -127,7 +127,9 @@ EXPECTED: Mapping[str, frozenset[str]] = {
     "queue_workers_from_zero": frozenset({"telemetry-gap-untold", "launch-failure-untold"}),
     "sagemaker_endpoint_day_and_night": frozenset({"endpoint-never-at-zero", "cost-not-attributed"}),
     "sagemaker_endpoint_to_zero": frozenset({"cost-not-attributed"}),
-    "sagemaker_notebook_left_on": frozenset({"notebook-never-stops", "cost-not-attributed"}),
+    "sagemaker_notebook_left_on": frozenset(
+        {"notebook-never-stops", "cost-not-attributed", "previous-generation-type"}
+    ),
     "sagemaker_notebook_that_stops": frozenset({"cost-not-attributed"}),
     # Its function starts and ends machines by a launch template of which nothing else here launches.
     "sam_that_starts_machines": NOBODY_MEASURES_OR_PAYS

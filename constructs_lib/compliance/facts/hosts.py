@@ -61,7 +61,7 @@ def variants(deployment: Deployment) -> Iterator[Variant | NotKnown]:
                 continue
             for variant in found:
                 try:
-                    if any_of(names_accelerators, _types(variant)):
+                    if any_of(names_accelerators, types_of_variant(variant)):
                         yield Variant(endpoint, variant)
                 except NotKnown as not_known:
                     yield not_known
@@ -72,14 +72,14 @@ def hosts(deployment: Deployment) -> Iterator[Resource | NotKnown]:
     """What SageMaker bills for accelerated machines, and has tags of its own."""
     of_endpoints = (each if isinstance(each, NotKnown) else each.endpoint for each in variants(deployment))
     yield from dict.fromkeys(of_endpoints)
-    for kind, machines in _MACHINES.items():
+    for kind, machines in MACHINES.items():
         for resource in deployment.resources(kind):
             try:
                 if any_of(names_accelerators, machines(resource.properties)):
                     yield resource
             except NotKnown as not_known:
                 yield not_known
-    yield from loops_of(deployment, *_MACHINES)
+    yield from loops_of(deployment, *MACHINES)
 
 
 def _configs_of(endpoint: Resource) -> Sequence[Resource]:
@@ -94,7 +94,8 @@ def _configs_by_name(deployment: Deployment) -> Mapping[object, Sequence[Resourc
     return {name: (each,) for name, each in named if isinstance(name, (str, PartText))}
 
 
-def _types(variant: Value) -> list[Value]:
+def types_of_variant(variant: Value) -> list[Value]:
+    """The types of its machines, of which SageMaker takes the first that it gets."""
     return [variant.at("InstanceType"), *(each.at("InstanceType") for each in variant.each("InstancePools"))]
 
 
@@ -104,7 +105,7 @@ def _defaults(own: Value) -> list[Value]:
     return [own.at(f"{path}.DefaultResourceSpec.InstanceType") for path in paths]
 
 
-_MACHINES: Mapping[str, Callable[[Value], Sequence[Value]]] = {
+MACHINES: Mapping[str, Callable[[Value], Sequence[Value]]] = {
     DOMAIN: _defaults,
     PROFILE: _defaults,
     SPACE: _defaults,

@@ -11,6 +11,7 @@ from constructs_lib.catalog.withdrawn import withdrawn_family
 from constructs_lib.compliance.deployment import Deployment, Resource
 from constructs_lib.compliance.facts.agents import start_of
 from constructs_lib.compliance.facts.images import image_named
+from constructs_lib.compliance.facts.kept_machines import KeptMachine, kept_machines
 from constructs_lib.compliance.facts.launches import (
     BATCH,
     GROUP,
@@ -49,7 +50,19 @@ _PAGE = "https://docs.aws.amazon.com/wellarchitected/latest/sustainability-pilla
 # --- sold today ------------------------------------------------------------------------------------------------------
 
 
-def _named_facts(launch: Launch) -> Iterator[tuple[Value, AcceleratedType]]:
+def _kept(deployment: Deployment) -> Iterator[Launch | KeptMachine | NotKnown]:
+    yield from accelerated_launches(deployment)
+    yield from kept_machines(deployment)
+
+
+def _of_ec2(deployment: Deployment) -> Iterator[Launch | KeptMachine | NotKnown]:
+    """Those whose types are EC2's own: which of its types SageMaker has withdrawn is not documented."""
+    for each in _kept(deployment):
+        if not isinstance(each, KeptMachine) or not each.is_of_sagemaker:
+            yield each
+
+
+def _named_facts(launch: Launch | KeptMachine) -> Iterator[tuple[Value, AcceleratedType]]:
     """The types that are named; of a family one, where the life of all is the same."""
     for value in launch.named_types:
         named = types_named(value.text() or "")
@@ -57,7 +70,7 @@ def _named_facts(launch: Launch) -> Iterator[tuple[Value, AcceleratedType]]:
             yield value, named[0]
 
 
-def _retired(launch: Launch) -> Iterator[Broken]:
+def _retired(launch: Launch | KeptMachine) -> Iterator[Broken]:
     for value, facts in _named_facts(launch):
         if facts.status == "retired":
             since = f" (it was withdrawn on {facts.retired_on})" if facts.retired_on else ""
@@ -71,12 +84,15 @@ def _retired(launch: Launch) -> Iterator[Broken]:
             )
 
 
-def _previous(launch: Launch) -> Iterator[Broken]:
+def _previous(launch: Launch | KeptMachine) -> Iterator[Broken]:
+    of_sagemaker = isinstance(launch, KeptMachine) and launch.is_of_sagemaker
+    old = ("previous", "retired") if of_sagemaker else ("previous",)
     for value, facts in _named_facts(launch):
-        if facts.status == "previous" and not launch.has_stated(TYPES):
+        if facts.status in old and not launch.has_stated(TYPES):
+            instead = f"the type that SageMaker has for {instead_of(facts)}" if of_sagemaker else instead_of(facts)
             yield value.broken(
                 must="be a type of a current generation, or have its reason stated",
-                cure=f"use {instead_of(facts)}, or write why: Metadata: {{accel-fleet: {{types: reason}}}}",
+                cure=f"use {instead}, or write why: Metadata: {{accel-fleet: {{types: reason}}}}",
             )
 
 
@@ -302,7 +318,7 @@ def _cpu_for_accelerated_work(wish: _Wish) -> Iterator[Broken]:
 
 
 RULES = (
-    Rule(
+    Rule[Launch | KeptMachine](
         id="retired-instance-type",
         title="Instance types are still offered by AWS",
         severity=ERROR,
@@ -311,10 +327,10 @@ RULES = (
         cure_here="AcceleratedFleet refuses such a type; name its successor in instance_types.",
         cure_plain="Name a type that the finding names.",
         link=_PREVIOUS,
-        subjects=accelerated_launches,
+        subjects=_of_ec2,
         judge=_retired,
     ),
-    Rule(
+    Rule[Launch | KeptMachine](
         id="previous-generation-type",
         title="Instance types are of a current generation",
         severity=WARNING,
@@ -326,7 +342,7 @@ RULES = (
         cure_here="Name the successor in instance_types, or let workload=Workload(...) choose.",
         cure_plain="Name a type that the finding names.",
         link=_PREVIOUS,
-        subjects=accelerated_launches,
+        subjects=_kept,
         judge=_previous,
     ),
     Rule(

@@ -11,21 +11,19 @@ from collections.abc import Iterator
 
 from constructs_lib.compliance.deployment import Resource
 from constructs_lib.compliance.facts.grants import check_outside, is_allowed_on
+from constructs_lib.compliance.facts.kept_machines import BIG_DATA, types_of_cluster
 from constructs_lib.compliance.facts.machines import names_accelerators
 from constructs_lib.compliance.facts.reasons import has_stated
 from constructs_lib.compliance.facts.scalable_targets import scales_to_zero, unmoved
 from constructs_lib.compliance.rule import WARNING, Itself, Rule, resources_of
-from constructs_lib.compliance.values import Broken, Value, any_of
+from constructs_lib.compliance.values import Broken, any_of
 from constructs_lib.statements import MINIMUM
 
 _STREAMS = "AWS::AppStream::Fleet"
 _DESKTOP = "AWS::WorkSpaces::Workspace"
-_BIG_DATA = "AWS::EMR::Cluster"
 _BUILDS = "AWS::CodeBuild::Fleet"
 _STOPS_STREAMS = ("appstream:StopFleet", "appstream:UpdateFleet", "appstream:DeleteFleet")
 _ENDS_CLUSTER = ("elasticmapreduce:TerminateJobFlows",)
-_GROUPS = ("MasterInstanceGroup", "CoreInstanceGroup")
-_FLEETS = ("MasterInstanceFleet", "CoreInstanceFleet")
 _RELEASE = ("SUS05-BP04/release", "COST09-BP03")
 
 
@@ -66,14 +64,7 @@ def _desktop_stops(subject: Itself) -> Iterator[Broken]:
 
 
 def _computes_accelerated(cluster: Resource) -> bool:
-    return any_of(names_accelerators, _types(cluster.properties.at("Instances")))
-
-
-def _types(instances: Value) -> Iterator[Value]:
-    groups = [*(instances.at(each) for each in _GROUPS), *instances.each("TaskInstanceGroups")]
-    yield from (each.at("InstanceType") for each in groups)
-    for fleet in (*(instances.at(each) for each in _FLEETS), *instances.each("TaskInstanceFleets")):
-        yield from (each.at("InstanceType") for each in fleet.each("InstanceTypeConfigs"))
+    return any_of(names_accelerators, types_of_cluster(cluster.properties))
 
 
 def _cluster_ends(subject: Itself) -> Iterator[Broken]:
@@ -152,7 +143,7 @@ RULES = (
         cure_here="For single jobs use AcceleratedFleet, which goes back to zero after them.",
         cure_plain="Set AutoTerminationPolicy: {IdleTimeout: 3600}.",
         link="https://docs.aws.amazon.com/emr/latest/ManagementGuide/emr-auto-termination-policy.html",
-        subjects=resources_of(_BIG_DATA, having=_computes_accelerated),
+        subjects=resources_of(BIG_DATA, having=_computes_accelerated),
         judge=_cluster_ends,
     ),
     Rule(

@@ -61,6 +61,26 @@ def _declared_by_group(word: Any, *types: str) -> dict[str, Any]:
     return declaring
 
 
+def _notebook(kind: str) -> dict[str, Any]:
+    return template(Notebook={"Type": "SageMaker::NotebookInstance", "Properties": {"InstanceType": kind}})
+
+
+def _endpoint(kind: str) -> dict[str, Any]:
+    variant = {"VariantName": "v", "ModelName": "m", "InstanceType": kind, "InitialInstanceCount": 1}
+    return template(
+        Config={"Type": "SageMaker::EndpointConfig", "Properties": {"ProductionVariants": [variant]}},
+        Endpoint={
+            "Type": "SageMaker::Endpoint",
+            "Properties": {"EndpointConfigName": {"Fn::GetAtt": ["Config", "EndpointConfigName"]}},
+        },
+    )
+
+
+def _big_data(kind: str) -> dict[str, Any]:
+    instances = {"CoreInstanceGroup": {"InstanceType": kind, "InstanceCount": 2}}
+    return template(Data={"Type": "EMR::Cluster", "Properties": {"Instances": instances}})
+
+
 def _environment(*types: str) -> dict[str, Any]:
     resources = {"Type": "EC2", "MinvCpus": 0, "MaxvCpus": 64, "InstanceTypes": list(types), "Subnets": ["subnet-a"]}
     properties = {"Type": "MANAGED", "ComputeResources": resources}
@@ -82,6 +102,12 @@ CASES = (
                 property="MixedInstancesPolicy.LaunchTemplate.Overrides[1].InstanceType",
                 got="g3.4xlarge",
             ),
+            Breaks(
+                template=_big_data("p2.xlarge"),
+                resource="Data",
+                property="Instances.CoreInstanceGroup.InstanceType",
+                got="p2.xlarge",
+            ),
             # EC2 does not even describe it any more.
             Breaks(template=group("g2.2xlarge"), resource="Launch", property=_TYPE, got="g2.2xlarge"),
             Breaks(
@@ -92,13 +118,29 @@ CASES = (
             ),
         ),
         # Inf1 is old, and AWS still offers it.
-        keeps=(group("g6.xlarge"), group("p3.2xlarge"), group("inf1.xlarge")),
+        # Which types SageMaker has withdrawn is not documented.
+        keeps=(group("g6.xlarge"), group("p3.2xlarge"), group("inf1.xlarge"), _big_data("g4dn.xlarge")),
         unknown=(_UNKNOWN_TYPE, _SOME_ACCELERATED),
     ),
     Case(
         rule="previous-generation-type",
         breaks=(
             Breaks(template=group("p3.2xlarge"), resource="Launch", property=_TYPE, got="p3.2xlarge"),
+            *(
+                Breaks(template=_notebook(kind), resource="Notebook", property="InstanceType", got=kind)
+                for kind in ("ml.p3.2xlarge", "ml.p2.xlarge")
+            ),
+            Breaks(
+                template=_endpoint("ml.p2.xlarge"),
+                resource="Config",
+                property="ProductionVariants[0].InstanceType",
+                got="ml.p2.xlarge",
+            ),
+            Breaks(
+                template=_big_data("p3.2xlarge"),
+                resource="Data",
+                property="Instances.CoreInstanceGroup.InstanceType",
+            ),
             # Batch takes a family for all of its types.
             Breaks(
                 template=_environment("g6", "p3"),
@@ -117,6 +159,9 @@ CASES = (
             group("p5.4xlarge"),
             group("p2.xlarge"),
             _environment("g6"),
+            _notebook("ml.g5.xlarge"),
+            _endpoint("ml.g4dn.xlarge"),
+            stating("Notebook", _notebook("ml.p3.2xlarge"), types="the licence of the solver is for V100"),
             stating("Group", group("p3.2xlarge"), types="the licence of the solver is for V100"),
             stating("Launch", group("p3.2xlarge"), types="the licence of the solver is for V100"),
         ),
