@@ -29,7 +29,9 @@ STUDIO_SETTINGS = {
     SPACE: ("SpaceSettings",),
 }
 """Where Studio is told what to start applications with, by the type of the resource."""
-STUDIO_APPS = ("JupyterLabAppSettings", "CodeEditorAppSettings")
+CLASSIC_APP = "KernelGatewayAppSettings"
+"""Of Studio Classic, whose kernels run apart from the Jupyter server; it has no idle settings of its own."""
+STUDIO_APPS = ("JupyterLabAppSettings", "CodeEditorAppSettings", CLASSIC_APP)
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from constructs_lib.compliance.facts.alarms import alarms
 from constructs_lib.compliance.facts.grants import check_outside, is_allowed_on
 from constructs_lib.compliance.facts.hosts import (
     APP,
+    CLASSIC_APP,
     CLUSTER,
     DOMAIN,
     NOTEBOOK,
@@ -56,6 +57,7 @@ _LOADS = re.compile(
     re.MULTILINE,
 )
 """What a script does that runs another one, of which nobody can tell what that does."""
+_SERVER = "JupyterServerAppSettings"
 _IDLE = "AppLifecycleManagement.IdleSettings.LifecycleManagement"
 _KARPENTER = "AutoScaling: {Mode: Enable, AutoScalerType: Karpenter}"
 _FOR_KARPENTER = {
@@ -256,9 +258,17 @@ def _studio(deployment: Deployment) -> Iterator[_AppSettings | NotKnown]:
 
 def _studio_stops(settings: _AppSettings) -> Iterator[Broken]:
     value = settings.value
-    if _stops_when_idle(settings) or _has_scripts(value):
+    if _stops_when_idle(settings) or _has_scripts(value) or _server_has_scripts(settings):
         return
     check_outside(settings.resource)
+    if value.path[-1] == CLASSIC_APP:
+        yield value.broken(
+            "DefaultResourceSpec.InstanceType",
+            must="be a type without accelerators: kernels of Studio Classic run until somebody deletes them",
+            cure=f"name a script that shuts idle kernels down in {_SERVER}.LifecycleConfigArns, or let people work in "
+            "JupyterLab, whose idle settings do",
+        )
+        return
     if settings.resource.type == SPACE:
         yield value.broken(
             "DefaultResourceSpec.InstanceType",
@@ -283,13 +293,13 @@ def _says_so(value: Value) -> bool:
     return value.text(_IDLE) == "ENABLED"
 
 
-def _inherited(settings: _AppSettings) -> Sequence[Value]:
-    """What the domain says of the same application.
+def _inherited(settings: _AppSettings, app: str = "") -> Sequence[Value]:
+    """What the domain says of an application. Default: of the same one.
 
     Raises:
         NotKnown: the domain is not in the templates.
     """
-    resource, app = settings.resource, str(settings.value.path[-1])
+    resource, app = settings.resource, app or str(settings.value.path[-1])
     if resource.type == DOMAIN:
         return ()
     domain = next(iter(resource.uses(DOMAIN)), None)
@@ -305,6 +315,16 @@ def _has_scripts(value: Value) -> bool:
     chosen = value.at("DefaultResourceSpec.LifecycleConfigArn")
     if not scripts.is_absent or not chosen.is_absent:
         raise scripts.not_known("its lifecycle scripts may stop it when it is idle")
+    return False
+
+
+def _server_has_scripts(settings: _AppSettings) -> bool:
+    """Kernels of Studio Classic are shut down by what runs in the Jupyter server beside them."""
+    if settings.value.path[-1] != CLASSIC_APP:
+        return False
+    beside = settings.resource.properties.at(".".join(map(str, (*settings.value.path[:-1], _SERVER))))
+    for server in (beside, *_inherited(settings, _SERVER)):
+        _has_scripts(server)
     return False
 
 

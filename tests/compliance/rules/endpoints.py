@@ -127,6 +127,10 @@ def _domain(**settings: object) -> dict[str, Any]:
     return {"Type": "SageMaker::Domain", "Properties": {"DefaultUserSettings": settings}}
 
 
+def _kernels(kind: object = "ml.g4dn.xlarge", **more: object) -> dict[str, Any]:
+    return {"KernelGatewayAppSettings": {"DefaultResourceSpec": {"InstanceType": kind}, **more}}
+
+
 def _profile(**settings: object) -> dict[str, Any]:
     return {
         "Type": "SageMaker::UserProfile",
@@ -330,12 +334,20 @@ CASES = (
                 property="SpaceSettings.JupyterLabAppSettings.DefaultResourceSpec.InstanceType",
                 got="'ml.g5.xlarge'",
             ),
+            # Kernels of Studio Classic have no idle settings.
+            Breaks(
+                template=template(Domain=_domain(**_kernels())),
+                resource="Domain",
+                property="DefaultUserSettings.KernelGatewayAppSettings.DefaultResourceSpec.InstanceType",
+                got="'ml.g4dn.xlarge'",
+            ),
         ),
         keeps=(
             template(Domain=_domain(**_lab(**_IDLE))),
             template(Domain=_domain(**_lab("ml.t3.medium", **_IDLE)), User=_profile(**_lab())),
             template(Domain=_domain(**_lab("ml.t3.medium", **_IDLE)), Space=_space(**_lab(**_IN_AN_HOUR))),
             template(Domain=_domain(**_lab("ml.t3.medium"))),
+            template(Domain=_domain(**_kernels("ml.t3.medium"))),
         ),
         unknown=(
             _PARAMETER | template(Domain=_domain(**_lab(_CHOICE))),
@@ -343,6 +355,13 @@ CASES = (
                 User={"Type": "SageMaker::UserProfile", "Properties": {"DomainId": "d-1", "UserSettings": _lab()}}
             ),
             template(Domain=_domain(**_lab(LifecycleConfigArns=["arn:x"]))),
+            template(Domain=_domain(**_kernels(LifecycleConfigArns=["arn:x"]))),
+            # A script of the server shuts its kernels down.
+            template(Domain=_domain(**_kernels(), JupyterServerAppSettings={"LifecycleConfigArns": ["arn:x"]})),
+            template(
+                Domain=_domain(JupyterServerAppSettings={"LifecycleConfigArns": ["arn:x"]}),
+                User=_profile(**_kernels()),
+            ),
         ),
     ),
     Case(
