@@ -131,10 +131,9 @@ class Crew:
             running.last_busy = now - _MINUTE
         if load.busiest > 0 and (running.load.busiest <= 0 or running.busy_since is None):
             running.busy_since = now
-        if load is not running.load and load != running.load:
+        if running.machine.note(self._store, now, load):
             running.earlier = running.load, running.load_since
             running.load, running.load_since = load, now
-        running.machine.note(self._store, now, load)
 
     def _machine(self, instance: Instance) -> Machine:
         if instance.id not in self._machines:

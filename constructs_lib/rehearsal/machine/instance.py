@@ -49,21 +49,23 @@ class Machine:
         self._told_at = float("-inf")
         self._places: dict[Figure, tuple[object, list[Key]]] = {}
 
-    def note(self, store: MetricStore, at: float, load: Load) -> None:
-        """Publish what follows from a load that lasts from a moment on; the same load again changes nothing.
+    def note(self, store: MetricStore, at: float, load: Load) -> bool:
+        """Publish what follows from a load that lasts from a moment on; return whether it is another one than before.
 
-        Until the driver answers nothing runs, and when nobody waits for it any more only the host's: that has to be
-        noted once more when ``driver_timeout`` is over.
+        The same load again changes nothing. Until the driver answers nothing runs, and when nobody waits for it any
+        more only the host's: that has to be noted once more when ``driver_timeout`` is over.
         """
         self._outside.note(store, at, load)
-        agent = self._image.agent
+        is_other = load is not self._load and load != self._load
+        self._load = load
+        agent: Agent | None = self._image.agent
         if not load.driver and self._image.fallback is not None:
-            if at - self._launched < self._image.driver_timeout:
-                self._fall_silent(store, at)
-                return
-            agent = self._image.fallback
-        if agent is not self._agent or (load is not self._load and load != self._load):
+            agent = None if at - self._launched < self._image.driver_timeout else self._image.fallback
+        if agent is None:
+            self._fall_silent(store, at)
+        elif is_other or agent is not self._agent:
             self._publish(store, at, agent, load)
+        return is_other
 
     def end(self, store: MetricStore, at: float) -> None:
         """Publish nothing from a moment on."""
@@ -73,7 +75,6 @@ class Machine:
     def _publish(self, store: MetricStore, at: float, agent: Agent, load: Load) -> None:
         if agent is not self._agent:
             self._take_up(store, at, agent)
-        self._load = load
         if self._program is None:
             self._hold(store, at, agent.published(load, None, 0), None)
             return
