@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from constructs_lib.template.settling import (
@@ -100,6 +100,9 @@ class Value:
             if raw is None:
                 break
             if not isinstance(raw, dict):
+                if isinstance(raw, Unknown) and raw.choices:
+                    raw = _below(self, raw, names[depth:])
+                    break
                 raise Value(self.resource, (*self.path, *names[:depth]), raw).not_known()
             raw = raw.get(name)
         return Value(self.resource, (*self.path, *names), raw)
@@ -252,6 +255,15 @@ def _reason(raw: object) -> str:
     if isinstance(raw, StackOutput):
         return f"it is the output {raw.name} of a stack that is deployed already"
     return _AS_WRITTEN
+
+
+def _below(value: Value, marker: Unknown, names: list[str]) -> Any:
+    """What lies below a value of which it is known what it can be."""
+    found = [Value(value.resource, value.path, each).at(".".join(names)).raw for each in marker.choices]
+    if all(each == found[0] for each in found):
+        return found[0]
+    is_open = any(each is None or is_marker(each) for each in found)
+    return replace(marker, choices=() if is_open else tuple(found))
 
 
 def _is_single(marker: object) -> bool:

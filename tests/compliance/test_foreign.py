@@ -82,6 +82,7 @@ EXPECTED: Mapping[str, frozenset[str]] = {
     # Its only tag is what consoles call it.
     "launch_configuration_group": BARE
     | {
+        "instance-metadata-v1",
         "minimum-above-zero",
         "desired-capacity-fixed",
         "launch-configuration-used",

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.compliance.cases import checked, group
+from tests.compliance.cases import checked, group, template
 
 
 @pytest.mark.parametrize(
@@ -21,6 +21,26 @@ from tests.compliance.cases import checked, group
 def test_whatever_ports_are_open_to_everybody_are_named(rule: dict[str, Any], told: str) -> None:
     properties = {"SecurityGroupIngress": [{**rule, "CidrIp": "0.0.0.0/0"}]}
     door = {"Type": "EC2::SecurityGroup", "Properties": properties}
-    template = group(launch={"SecurityGroupIds": [{"Ref": "Door"}]}, Door=door)
-    (finding,) = checked(template, "administration-open-to-everybody").findings
+    opened = group(launch={"SecurityGroupIds": [{"Ref": "Door"}]}, Door=door)
+    (finding,) = checked(opened, "administration-open-to-everybody").findings
     assert told in finding.message
+
+
+def test_of_a_fleet_of_many_specifications_one_is_told() -> None:
+    specifications = [{"InstanceType": each} for each in ("g6.xlarge", "g5.xlarge", "g4dn.xlarge")]
+    fleet = {"SpotFleetRequestConfigData": {"LaunchSpecifications": specifications}}
+    (finding,) = checked(
+        template(Fleet={"Type": "EC2::SpotFleet", "Properties": fleet}), "instance-metadata-v1"
+    ).findings
+    assert finding.location.property.startswith("SpotFleetRequestConfigData.LaunchSpecifications[0]")
+
+
+def test_a_region_that_nobody_knows_is_told_once_a_stack() -> None:
+    several = template(
+        **{
+            name: {"Type": "EC2::Instance", "Properties": {"ImageId": "ami-1", "InstanceType": "g5.xlarge"}}
+            for name in ("One", "Two", "Three")
+        }
+    )
+    (open_,) = checked(several, "type-not-offered-in-region").not_judged
+    assert open_.reason == "the Region that the stack goes to is not known: pass --region"

@@ -195,3 +195,22 @@ def test_one_value_is_a_list_of_one_where_a_list_is_asked_for(raw: Any) -> None:
 def test_what_may_be_a_list_is_no_list_of_one(raw: Any) -> None:
     with pytest.raises(NotKnown):
         _value(raw).each()
+
+
+def test_below_both_sides_of_a_condition_is_what_they_agree_on() -> None:
+    content = {
+        "Parameters": {"Open": {"Type": "String"}},
+        "Conditions": {"Open": {"Fn::Equals": [OPEN, "yes"]}},
+        "Resources": {
+            "R": {
+                "Type": "AWS::SNS::Topic",
+                "Properties": {"P": {"Fn::If": ["Open", {"A": 1, "B": 1}, {"A": 1, "B": 2}]}},
+            }
+        },
+    }
+    value = Deployment([Source(name="s", content=content)]).resources("AWS::SNS::Topic")[0].properties
+    assert value.whole("P.A") == 1
+    assert value.at("P.C").is_absent
+    assert [each.raw for each in value.at("P.B").choices()] == [1, 2]
+    with pytest.raises(NotKnown, match="condition Open depends on what the deploy is given"):
+        value.whole("P.B")

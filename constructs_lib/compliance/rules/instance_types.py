@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from constructs_lib.catalog import AcceleratedType, offered_in, regions
 from constructs_lib.catalog.withdrawn import withdrawn_family
-from constructs_lib.compliance.deployment import Deployment, Resource
+from constructs_lib.compliance.deployment import Deployment, Resource, Stack
 from constructs_lib.compliance.facts.agents import start_of
 from constructs_lib.compliance.facts.images import image_named
 from constructs_lib.compliance.facts.kept_machines import KeptMachine, kept_machines
@@ -97,6 +97,23 @@ def _previous(launch: Launch | KeptMachine) -> Iterator[Broken]:
 
 
 # --- offered in the Region -------------------------------------------------------------------------------------------
+
+
+def _in_known_regions(deployment: Deployment) -> Iterator[Launch | NotKnown]:
+    """The launches; of a stack of which nobody knows the Region comes, once, why."""
+    told: set[Stack] = set()
+    for launch in accelerated_launches(deployment):
+        if isinstance(launch, NotKnown):
+            yield launch
+            continue
+        try:
+            region_of(launch.owner)
+        except NotKnown as not_known:
+            if launch.owner.stack not in told:
+                yield not_known
+            told.add(launch.owner.stack)
+        else:
+            yield launch
 
 
 def _not_offered(launch: Launch) -> Iterator[Broken]:
@@ -354,7 +371,7 @@ RULES = (
         cure_here="Choose types with accel-fleet catalog, which lists the Regions of each.",
         cure_plain="Name a type that the Region offers, or deploy to another Region.",
         link=_REGIONS,
-        subjects=accelerated_launches,
+        subjects=_in_known_regions,
         judge=_not_offered,
     ),
     Rule(

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from constructs_lib.compliance.facts.launches import LAUNCH_TEMPLATE, SPOT_FLEET, Launch, accelerated_launches
+from constructs_lib.compliance.facts.machines import same_for_each
+from constructs_lib.compliance.facts.together import once_a_fleet
 from constructs_lib.compliance.rule import WARNING, Rule
 from constructs_lib.compliance.values import Broken, Value
 from constructs_lib.template.settling import SsmParameter
@@ -18,11 +20,12 @@ _REQUIRED = "required"
 _WITH_TOKENS = ("al2023", "amazon-linux-2023")
 
 
+@once_a_fleet
 def _tokens(launch: Launch) -> Iterator[Broken]:
     tokens = launch.setting("MetadataOptions.HttpTokens")
     if tokens.raw == _REQUIRED or launch.setting("MetadataOptions.HttpEndpoint").text() == "disabled":
         return
-    if tokens.is_absent and _asks_for_tokens(launch.setting("ImageId")):
+    if tokens.is_absent and same_for_each(_asks_for_tokens, launch.setting("ImageId")):
         return
     cure = "set MetadataOptions: {HttpTokens: required}"
     if launch.resource.type == LAUNCH_TEMPLATE:

@@ -5,6 +5,15 @@ from tests.compliance.cases import Breaks, Case, group, template
 _AL2023 = "/aws/service/ecs/optimized-ami/amazon-linux-2023/gpu/recommended/image_id"
 _TOKENS = "LaunchTemplateData.MetadataOptions.HttpTokens"
 
+_OPTIONAL = {"HttpTokens": "optional"}
+_OPTIONAL_AND_FAR = {"HttpTokens": "optional", "HttpPutResponseHopLimit": 3}
+_GIVEN = {
+    "Parameters": {"Stage": {"Type": "String"}},
+    "Conditions": {"Dev": {"Fn::Equals": [{"Ref": "Stage"}, "dev"]}},
+}
+_MAPPED = {"Mappings": {"Images": {"us-east-1": {"Id": "ami-1"}, "us-west-2": {"Id": "ami-2"}}}}
+_IN_MAPPING = {"Fn::FindInMap": ["Images", {"Ref": "AWS::Region"}, "Id"]}
+
 CASES = (
     Case(
         rule="instance-metadata-v1",
@@ -45,6 +54,15 @@ CASES = (
                 resource="Fleet",
                 property="SpotFleetRequestConfigData.LaunchSpecifications[0].MetadataOptions.HttpTokens",
                 got="nothing",
+            ),
+            # No more is known of images in a mapping than of one.
+            Breaks(template=_MAPPED | group(launch={"ImageId": _IN_MAPPING}), resource="Launch", property=_TOKENS),
+            # Both sides of the condition say no.
+            Breaks(
+                template=_GIVEN | group(launch={"MetadataOptions": {"Fn::If": ["Dev", _OPTIONAL, _OPTIONAL_AND_FAR]}}),
+                resource="Launch",
+                property=_TOKENS,
+                got="'optional'",
             ),
         ),
         keeps=(
