@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import constructs_lib.compliance
+from constructs_lib.catalog import tables
 from constructs_lib.compliance.checking import check
 from constructs_lib.compliance.deployment import Deployment, Resource, Source
 from constructs_lib.compliance.facts.launches import launches
-from constructs_lib.compliance.facts.managed_policies import MANAGED_POLICIES
+from constructs_lib.compliance.facts.managed_policies import managed_policies, managed_policy
 from constructs_lib.compliance.facts.policies import Statement, policy_statements, settled, stands_for
 from constructs_lib.compliance.facts.reach import Power, Unlimited, unlimited
 from constructs_lib.compliance.facts.roles import allows, role_of, role_of_function, statements_of
@@ -20,6 +23,7 @@ from tests.compliance.cases import group, template
 from tests.compliance.rules.permissions import FUNCTION, allow, role
 
 _PROFILE = {"Type": "IAM::InstanceProfile", "Properties": {"Roles": [{"Ref": "Role"}]}}
+_ACTION = re.compile(r'"([a-z][a-z0-9-]+:[A-Z][A-Za-z]+)"')
 _AGENT = "arn:aws:iam::aws:policy/CloudWatchAgentServerPolicy"
 
 
@@ -255,10 +259,49 @@ def test_what_stands_in_a_stack_without_accelerators_is_left_alone() -> None:
 
 
 def test_each_statement_of_a_known_policy_of_aws_is_one_that_iam_takes() -> None:
-    for name, statements in MANAGED_POLICIES.items():
+    for name, statements in managed_policies().items():
         for each in statements:
-            assert set(each) <= {"Effect", "Action", "NotAction", "Resource", "Condition"}, name
-            assert each["Effect"] == "Allow"
+            assert set(each) <= {"Effect", "Action", "NotAction", "Resource", "NotResource", "Condition"}, name
+            assert ("Action" in each) != ("NotAction" in each), name
+            assert ("Resource" in each) != ("NotResource" in each), name
+            assert each["Effect"] in ("Allow", "Deny"), name
             actions = each.get("Action") or each["NotAction"]
             assert all(action == "*" or action.count(":") == 1 for action in actions), name
             assert len(set(actions)) == len(actions), name
+
+
+def test_the_table_of_policies_of_aws_is_about_every_action_that_a_rule_asks_for() -> None:
+    head = " ".join(
+        line[1:]
+        for line in (tables.SHIPPED / "managed_policies.csv").read_text(encoding="utf-8").splitlines()
+        if line.startswith("#")
+    )
+    sources = Path(constructs_lib.compliance.__file__).parent.rglob("*.py")
+    asked = {each for path in sources for each in _ACTION.findall(path.read_text(encoding="utf-8"))}
+    assert "ec2:StopInstances" in asked
+    assert asked <= set(head.split())
+
+
+@pytest.mark.parametrize(
+    ("policy", "given", "not_given"),
+    [
+        ("AmazonEC2FullAccess", "ec2:StopInstances", "sagemaker:DeleteEndpoint"),
+        ("AmazonEC2ReadOnlyAccess", "ec2:DescribeTags", "ec2:StopInstances"),
+        ("AmazonSageMakerFullAccess", "sagemaker:DeleteEndpoint", "ec2:StopInstances"),
+        ("AmazonDynamoDBFullAccess", "dynamodb:DeleteItem", "ec2:TerminateInstances"),
+        ("AmazonBedrockFullAccess", "iam:PassRole", "autoscaling:SetDesiredCapacity"),
+        ("AmazonSSMManagedInstanceCore", None, "ec2:StopInstances"),
+        ("AmazonEC2SpotFleetTaggingRole", "ec2:TerminateInstances", "ec2:StopInstances"),
+        ("AmazonTextractFullAccess", None, "ec2:StopInstances"),
+        ("PowerUserAccess", "ec2:StopInstances", "iam:PassRole"),
+    ],
+)
+def test_what_a_policy_of_aws_gives(policy: str, given: str | None, not_given: str) -> None:
+    content = template(Role=role(ManagedPolicyArns=[f"arn:aws:iam::aws:policy/{policy}"]))
+    assert given is None or allows(_resource(content), given)
+    assert not allows(_resource(content), not_given)
+
+
+def test_a_policy_that_aws_made_later_is_not_known() -> None:
+    assert managed_policy("AmazonQuantumFullAccess") is None
+    assert managed_policy("AmazonTextractFullAccess") == []

@@ -21,6 +21,25 @@ _ROLES = {
     SERVERLESS_FUNCTION: "Role",
     "AWS::StepFunctions::StateMachine": "RoleArn",
 }
+# What takes a role for AWS to work with, or for people who log in: nothing of the templates acts by itself under it.
+_FOR_SERVICES_AND_PEOPLE = frozenset(
+    {
+        "AWS::ApplicationAutoScaling::ScalableTarget",
+        "AWS::AutoScaling::LifecycleHook",
+        "AWS::Batch::ComputeEnvironment",
+        "AWS::CodeDeploy::DeploymentGroup",
+        "AWS::EC2::FlowLog",
+        "AWS::EC2::SpotFleet",
+        "AWS::EKS::Cluster",
+        "AWS::SageMaker::App",
+        "AWS::SageMaker::Cluster",
+        "AWS::SageMaker::Domain",
+        "AWS::SageMaker::Model",
+        "AWS::SageMaker::NotebookInstance",
+        "AWS::SageMaker::Space",
+        "AWS::SageMaker::UserProfile",
+    }
+)
 _RULE = "AWS::Events::Rule"
 _BESIDE_FUNCTIONS = ("AWS::Logs::LogGroup", "AWS::Lambda::EventInvokeConfig", "AWS::CloudWatch::Alarm")
 _OF_AWS = ":iam::aws:policy/"
@@ -182,13 +201,22 @@ def _allowing(deployment: Deployment, actions: tuple[str, ...]) -> tuple[Sequenc
 @once
 def _statements(deployment: Deployment) -> Sequence[tuple[Resource, Statement | NotKnown]]:
     found: list[tuple[Resource, Statement | NotKnown]] = []
-    for holder in deployment.resources(ROLE, SERVERLESS_FUNCTION):
+    for holder in filter(_may_act, deployment.resources(ROLE, SERVERLESS_FUNCTION)):
         found += [(holder, each) for each in statements_of(holder)]
     for policy in deployment.resources(*_OF_PEOPLE):
         # Those of roles are among the statements of the roles.
         if not policy.uses(ROLE):
             found += [(policy, each) for each in _of_document(policy)]
     return found
+
+
+def _may_act(holder: Resource) -> bool:
+    """Whether a program of the templates, or somebody who is not seen here, may run under a role by itself.
+
+    A notebook's role lets people act who are there; what its script at the start does is asked of the script.
+    """
+    taken_by = {each.type for each in holder.users() if not each.type.startswith("AWS::IAM::")}
+    return not taken_by or not taken_by <= _FOR_SERVICES_AND_PEOPLE or holder.deployment.exported(holder)
 
 
 def _of_document(policy: Resource) -> list[Statement | NotKnown]:

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from constructs_lib.compliance.deployment import Deployment, Resource
 from constructs_lib.compliance.facts.launches import BATCH, NODE_GROUP, Launch
-from constructs_lib.compliance.facts.managed_policies import MANAGED_POLICIES
+from constructs_lib.compliance.facts.managed_policies import managed_policy
 from constructs_lib.compliance.facts.policies import Statement, policy_statements, settled
 from constructs_lib.compliance.values import NotKnown, Value, any_of, markers_in
 from constructs_lib.template.settling import Made, PartText, Unknown
@@ -196,7 +196,7 @@ def _of_managed(policy: Value) -> Iterator[Statement | NotKnown]:
         yield from _of_document(made.properties, "PolicyDocument")
         return
     bare = _name_of_managed(name or "")
-    content = MANAGED_POLICIES.get(bare)
+    content = managed_policy(bare)
     if content is None:
         yield policy.not_known(f"the content of the managed policy {bare} is not known")
         return

@@ -37,6 +37,16 @@ def _endpoint(
     )
 
 
+def _run_by(kind: str, **properties: Any) -> dict[str, Any]:
+    """A role that may do whatever SageMaker can, and what AWS, or people who log in, run under it."""
+    role = {
+        "Type": "IAM::Role",
+        "Properties": {"ManagedPolicyArns": ["arn:aws:iam::aws:policy/AmazonSageMakerFullAccess"]},
+    }
+    arn = {"Fn::GetAtt": ["Role", "Arn"]}
+    return {"Role": role, "User": {"Type": kind, "Properties": {**properties, "Role": arn}}}
+
+
 def _target(least: object, id: object = None) -> dict[str, Any]:
     return {
         "Type": "ApplicationAutoScaling::ScalableTarget",
@@ -173,6 +183,11 @@ CASES = (
         rule="endpoint-never-at-zero",
         breaks=(
             Breaks(
+                template=_endpoint(**_run_by("SageMaker::Model")),
+                resource="Config",
+                property="ProductionVariants[0].ManagedInstanceScaling.MinInstanceCount",
+            ),
+            Breaks(
                 template=_endpoint(),
                 resource="Config",
                 property="ProductionVariants[0].ManagedInstanceScaling.MinInstanceCount",
@@ -242,6 +257,7 @@ CASES = (
             _endpoint(variant={"InstanceType": {"Ref": "AWS::NoValue"}, "ServerlessConfig": {"MaxConcurrency": 5}}),
         ),
         unknown=(
+            _endpoint(**_run_by("Lambda::Function")),
             _PARAMETER | _endpoint(variant={"InstanceType": _CHOICE}),
             _PARAMETER
             | _endpoint(config=_ASYNCHRONOUS, Target=_target(0, {"Fn::Sub": "endpoint/${Choice}/variant/all"})),
@@ -271,6 +287,11 @@ CASES = (
     Case(
         rule="notebook-never-stops",
         breaks=(
+            Breaks(
+                template=_notebook(**_run_by("SageMaker::NotebookInstance")),
+                resource="Notebook",
+                property="LifecycleConfigName",
+            ),
             Breaks(template=_notebook(), resource="Notebook", property="LifecycleConfigName", got="nothing"),
             # Whole and plain scripts that stop nothing.
             *(

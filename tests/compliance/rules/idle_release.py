@@ -72,6 +72,23 @@ def _function(*actions: str, on: object = "*", told: object = None, service: str
     }
 
 
+def _managed(policy: str) -> dict[str, Any]:
+    return {"Type": "IAM::Role", "Properties": {"ManagedPolicyArns": [f"arn:aws:iam::aws:policy/{policy}"]}}
+
+
+def _unrelated(policy: str) -> dict[str, Any]:
+    function = {"Type": "Lambda::Function", "Properties": {"Role": {"Fn::GetAtt": ["Role", "Arn"]}}}
+    return {"Role": _managed(policy), "Function": function}
+
+
+def _for_the_service(policy: str) -> dict[str, Any]:
+    properties = {"Type": "MANAGED", "ServiceRole": {"Fn::GetAtt": ["Role", "Arn"]}}
+    return {
+        "Role": _managed(policy),
+        "Environment": {"Type": "Batch::ComputeEnvironment", "Properties": properties},
+    }
+
+
 def _group(*, least: int = 1, more: Mapping[str, Any] | None = None, **resources: Any) -> dict[str, Any]:
     return group(properties={"MinSize": str(least), **(more or {})}, **resources)
 
@@ -145,6 +162,9 @@ _OF_SPOT_FLEET = {
 _RELEASE = Case(
     rule="no-idle-release",
     breaks=(
+        Breaks(template=_group(**_unrelated("AmazonDynamoDBFullAccess")), resource="Group"),
+        Breaks(template=_group(**_unrelated("AmazonEC2ReadOnlyAccess")), resource="Group"),
+        Breaks(template=_group(**_for_the_service("AWSBatchServiceRole")), resource="Group"),
         Breaks(template=_group(), resource="Group", got="no policy"),
         # Rests at zero only until somebody raises it by hand.
         Breaks(template=group(), resource="Group", got="no policy"),
@@ -214,6 +234,8 @@ _RELEASE = Case(
         template(Fleet=_SPOT_FLEET, Target=_OF_SPOT_FLEET, Scale=moving()),
     ),
     unknown=(
+        _group(**_unrelated("AmazonEC2FullAccess")),
+        _group(**_unrelated("AmazonQuantumFullAccess")),
         # What these give the group or the instance to, acts by rights that are not in the template.
         _group(
             Machine={
