@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from constructs_lib.compliance.values import Value, markers_in
 from constructs_lib.errors import FleetError
-from constructs_lib.template.documents import Path, parse
+from constructs_lib.template.documents import Path, Repeated, parse
 from constructs_lib.template.loops import LOOP, unrolled
 from constructs_lib.template.settling import Made, Surroundings, Template, Unknown, items, mapping
 
@@ -43,6 +43,7 @@ class Source:
         stack: name of the stack. None: not known.
         region: that it goes to. None: not known.
         nested: the templates of nested stacks that are at hand, by the logical id of the stack's resource.
+        repeated: the keys that objects of it have more than once.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Source:
     stack: str | None = None
     region: str | None = None
     nested: Mapping[str, Source] = field(default_factory=dict)
+    repeated: Sequence[Repeated] = ()
 
 
 class Stack:

@@ -10,6 +10,7 @@ from constructs_lib.compliance.deployment import Deployment, Resource, Stack
 from constructs_lib.compliance.facts.other_values import OtherValues, accelerated_with_other_values
 from constructs_lib.compliance.rule import WARNING, Rule
 from constructs_lib.compliance.values import NotKnown
+from constructs_lib.template.documents import Repeated
 
 _NAMED = 6
 
@@ -37,6 +38,23 @@ def out_of_sight(deployment: Deployment) -> Iterator[NotKnown]:
     for each in accelerated_with_other_values(deployment):
         yield NotKnown(each.owner, _how_to_ask(each))
     yield from _not_at_hand(deployment)
+    for stack in deployment.stacks:
+        for key in stack.source.repeated:
+            place = _place(stack, key)
+            if place is not None:
+                on = "" if key.line is None else f", the last time on line {key.line}"
+                reason = (
+                    f"the key {key.key} is there more than once{on}: CloudFormation takes the last, as this check does"
+                )
+                yield NotKnown(place, reason)
+
+
+def _place(stack: Stack, key: Repeated) -> Resource | None:
+    """The resource that has the key, or is it. None: the template has none."""
+    if key.key in stack.resources:
+        return stack.resources[key.key]
+    before = [each for each in stack.resources.values() if key.line is None or (each.line() or 0) <= key.line]
+    return max(before or stack.resources.values(), key=lambda each: each.line() or 0, default=None)
 
 
 def _not_at_hand(deployment: Deployment) -> Iterator[NotKnown]:

@@ -103,7 +103,14 @@ class _Search:
             self._unreadable.append(str(error))
         else:
             if _is_template(document):
-                yield (Source(name=_STANDARD_NAME, content=document.content, line_of=document.line_of),)
+                yield (
+                    Source(
+                        name=_STANDARD_NAME,
+                        content=document.content,
+                        line_of=document.line_of,
+                        repeated=document.repeated,
+                    ),
+                )
             else:
                 self._unreadable.append(_no_template(_STANDARD_NAME))
 
@@ -236,6 +243,7 @@ class _Search:
             stack=stack,
             region=region,
             nested=nested,
+            repeated=document.repeated,
         )
 
     def _children(self, file: Path) -> Mapping[str, Path]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -27,6 +28,19 @@ _CURE = "correct it there"
 
 
 @dataclass(frozen=True)
+class Repeated:
+    """A key that an object has once more; CloudFormation, as this reader, takes the last of them.
+
+    Attributes:
+        key: itself.
+        line: of the later one, from 1 on. None: the reader does not know it.
+    """
+
+    key: str
+    line: int | None = None
+
+
+@dataclass(frozen=True)
 class Document:
     """A parsed document.
 
@@ -34,11 +48,13 @@ class Document:
         name: of the file, for messages.
         content: as plain data.
         line_of: the line, from 1 on, on which the entry at a path stands, else the entry nearest above it.
+        repeated: the keys that objects of it have more than once.
     """
 
     name: str
     content: dict[str, Any]
     line_of: Callable[[Path], int]
+    repeated: tuple[Repeated, ...] = ()
 
 
 @without_collecting()
@@ -59,8 +75,16 @@ def parse(text: str, name: str) -> Document:
 
 
 def _json(text: str, name: str) -> Document:
+    repeated: list[Repeated] = []
+
+    def made(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            repeated.extend(Repeated(key) for key, count in Counter(key for key, _ in pairs).items() if count > 1)
+        return found
+
     try:
-        content = json.loads(text)
+        content = json.loads(text, object_pairs_hook=made)
     except json.JSONDecodeError as error:
         rule = f"be JSON: line {error.lineno}, column {error.colno}: {error.msg}"
         raise ArgumentError(complaint(name, "template", rule, _near(text, error.pos), _CURE)) from error
@@ -70,14 +94,14 @@ def _json(text: str, name: str) -> Document:
         ) from error
     except RecursionError as error:
         raise _too_deep(name) from error
-    return _document(name, content, _JsonLines(text))
+    return _document(name, content, _JsonLines(text), repeated)
 
 
-def _document(name: str, content: object, line_of: Callable[[Path], int]) -> Document:
+def _document(name: str, content: object, line_of: Callable[[Path], int], repeated: Sequence[Repeated]) -> Document:
     if not isinstance(content, dict):
         rule = "be an object with Resources"
         raise ArgumentError(complaint(name, "template", rule, content, "give a CloudFormation template"))
-    return Document(name, content, line_of)
+    return Document(name, content, line_of, tuple(repeated))
 
 
 def _near(text: str, position: int) -> str:
@@ -148,7 +172,7 @@ def _yaml(text: str, name: str) -> Document:
     from constructs_lib.template.yaml_documents import read
 
     try:
-        content, line_of = read(text)
+        content, line_of, repeated = read(text)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         where = "" if mark is None else f" line {mark.line + 1}, column {mark.column + 1}:"
@@ -160,4 +184,4 @@ def _yaml(text: str, name: str) -> Document:
         raise ArgumentError(complaint(name, "template", f"be JSON or YAML: {error}", text[:40], _CURE)) from error
     except RecursionError as error:
         raise _too_deep(name) from error
-    return _document(name, content, line_of)
+    return _document(name, content, line_of, [Repeated(key, line) for key, line in repeated])

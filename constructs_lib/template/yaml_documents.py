@@ -37,8 +37,9 @@ _MERGE = "tag:yaml.org,2002:merge"
 _TEXTS = (_PLAIN_TEXT, "tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:binary")
 
 
-def read(text: str) -> tuple[object, Callable[[Sequence[str | int]], int]]:
-    """The data of a document, and what tells the line on which the entry at a path stands, else the nearest above it.
+def read(text: str) -> tuple[object, Callable[[Sequence[str | int]], int], list[tuple[str, int]]]:
+    """The data of a document, what tells the line of the entry at a path, else of the nearest above it, and the keys
+    that a mapping has once more, with the line of the later one.
 
     Raises:
         yaml.YAMLError: it is no YAML, or holds what a template cannot.
@@ -47,10 +48,11 @@ def read(text: str) -> tuple[object, Callable[[Sequence[str | int]], int]]:
     """
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(text)
     try:
-        content, places = _Reading(loader).document()
+        reading = _Reading(loader)
+        content, places = reading.document()
     finally:
         loader.dispose()
-    return content, partial(_line, places)
+    return content, partial(_line, places), reading.repeated
 
 
 def _line(places: _Places, path: Sequence[str | int]) -> int:
@@ -82,6 +84,7 @@ class _Reading:
         self._left = _MOST_NODES
         self._anchors: dict[str, Any] = {}
         self._plain: dict[str, Any] = {}
+        self.repeated: list[tuple[str, int]] = []
 
     def document(self) -> tuple[object, _Places]:
         self._next()  # the beginning of the stream
@@ -151,7 +154,9 @@ class _Reading:
             if type(key) is not ScalarEvent:
                 raise ConstructorError(None, None, "a key is no text", key.start_mark)
             value, _, below = self._node(self._next())
-            places.setdefault(key.value, (key.start_mark.line, below))
+            if key.value in places and not _is_merge(key):
+                self.repeated.append((key.value, key.start_mark.line + 1))
+            places[key.value] = key.start_mark.line, below
             if _is_merge(key):
                 merged = self._merged(merged, value)
             else:

@@ -14,6 +14,7 @@ from constructs_lib.compliance.findings import Finding, Location, Report
 from constructs_lib.compliance.formats.text import as_text
 from constructs_lib.compliance.outcome import Outcome
 from constructs_lib.compliance.rules import RULES
+from constructs_lib.compliance.run import check_template
 
 RULE = "accelerators-out-of-sight"
 
@@ -174,3 +175,34 @@ def test_templates_that_are_not_at_hand_are_one_line() -> None:
     }
     reason = "not read, since their templates are not at hand: Include, Nested, Product, Module, Set, Broken"
     assert told({"Resources": resources}) == {"Include": reason}
+
+
+TWICE_IN_YAML = """Resources:
+  Box: {Type: AWS::EC2::Instance, Properties: {InstanceType: g5.xlarge}}
+  Other: {Type: AWS::SNS::Topic}
+  Box: {Type: AWS::EC2::Instance, Properties: {InstanceType: m5.large}}
+"""
+TWICE_IN_JSON = '{"Resources": {"Box": {"Type": "AWS::SNS::Topic"}, "Box": {"Type": "AWS::SQS::Queue"}}}'
+PROPERTY_TWICE = """Resources:
+  One: {Type: AWS::SNS::Topic}
+  Two:
+    Type: AWS::SNS::Topic
+    Properties:
+      TopicName: a
+      TopicName: b
+  Three: {Type: AWS::SNS::Topic}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "resource", "where"),
+    [
+        (TWICE_IN_YAML, "Box", "the key Box is there more than once, the last time on line 4:"),
+        (TWICE_IN_JSON, "Box", "the key Box is there more than once:"),
+        (PROPERTY_TWICE, "Two", "the key TopicName is there more than once, the last time on line 7:"),
+    ],
+)
+def test_a_key_that_is_there_twice_is_told(text: str, resource: str, where: str) -> None:
+    (open_,) = check_template(text).not_judged
+    assert (open_.rule, open_.resource) == (RULE, resource)
+    assert open_.reason.startswith(where)
