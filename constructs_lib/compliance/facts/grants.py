@@ -7,7 +7,14 @@ from dataclasses import dataclass
 
 from constructs_lib.compliance.deployment import Deployment, Resource, once
 from constructs_lib.compliance.facts.policies import EVERYTHING, Statement, elements, policy_statements
-from constructs_lib.compliance.facts.roles import FUNCTION, MANAGED_POLICY, ROLE, SERVERLESS_FUNCTION, statements_of
+from constructs_lib.compliance.facts.roles import (
+    FUNCTION,
+    MANAGED_POLICY,
+    ROLE,
+    SERVERLESS_FUNCTION,
+    by_wildcard,
+    statements_of,
+)
 from constructs_lib.compliance.values import NotKnown, Value, any_of, markers_in
 from constructs_lib.template.settling import Made
 
@@ -92,18 +99,20 @@ def is_allowed_on(resource: Resource, actions: Sequence[str]) -> bool:
 
 
 def is_allowed_at_all(deployment: Deployment, actions: Sequence[str]) -> bool:
-    """Whether something in the templates may do one of the actions to anything, be it at deploys only.
+    """Whether something in the templates is given one of the actions by its name, be it at deploys only.
 
     Raises:
-        NotKnown: nothing is seen to, and something might.
+        NotKnown: only a wildcard gives one; or nothing is seen to, and something might.
     """
     doubt: NotKnown | None = None
-    for _, statement in _statements(deployment):
+    for holder, statement in _statements(deployment):
         try:
             if isinstance(statement, NotKnown):
                 doubt = doubt or (statement if _may_be_wide(statement) else None)
-            elif statement.allows() and any_of(statement.covers, actions):
+            elif statement.allows() and any(map(statement.names, actions)):
                 return True
+            elif statement.allows() and any_of(statement.covers, actions):
+                doubt = doubt or NotKnown(holder, by_wildcard(next(filter(statement.covers, actions))))
         except NotKnown as not_known:
             doubt = doubt or not_known
     if doubt is not None:

@@ -45,6 +45,11 @@ class Statement:
             raise NotKnown(doubt.place, doubt.reason)
         return is_listed != self._leaves_out
 
+    def names(self, action: str) -> bool:
+        """Whether it lists an action by its whole name, as whoever means to use it writes it."""
+        listed, _ = self._listed_actions
+        return not self._leaves_out and action.lower() in map(str.lower, listed)
+
     @cached_property
     def _leaves_out(self) -> bool:
         """Whether the actions that it lists are those that it is not about."""

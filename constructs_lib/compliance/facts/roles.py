@@ -88,6 +88,25 @@ def allows(role: Resource, action: str) -> bool:
     return given
 
 
+def is_meant_to(role: Resource, action: str) -> bool:
+    """Whether a role is given an action by its name, which says that somebody means to use it.
+
+    Raises:
+        NotKnown: only a wildcard gives it; or nothing in the templates gives it, and something that is not in them may.
+    """
+    if not allows(role, action):
+        return False
+    known = (each for each in statements_of(role) if isinstance(each, Statement))
+    if any_of(lambda each: each.allows() and each.names(action), known):
+        return True
+    raise NotKnown(role, by_wildcard(action))
+
+
+def by_wildcard(action: str) -> str:
+    """Why nobody can tell whether an action is used that only a wildcard gives."""
+    return f"a wildcard lets it call {action}, and nothing says whether it does"
+
+
 def _takes_away(statement: Statement, action: str) -> bool:
     return (
         not statement.allows()

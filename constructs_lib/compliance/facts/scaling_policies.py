@@ -5,6 +5,7 @@ Source: "Step and simple scaling policies" and "Target tracking scaling policies
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,8 +13,8 @@ from functools import cached_property
 from constructs_lib.compliance.deployment import Deployment, Resource, once
 from constructs_lib.compliance.facts.agents import starts_by_owner
 from constructs_lib.compliance.facts.alarms import Series
-from constructs_lib.compliance.facts.launches import GROUP, accelerated_launches
-from constructs_lib.compliance.facts.roles import allows, role_of
+from constructs_lib.compliance.facts.launches import GROUP, Launch, accelerated_launches
+from constructs_lib.compliance.facts.roles import is_meant_to, role_of
 from constructs_lib.compliance.values import NotKnown, Value, any_of
 
 POLICY = "AWS::AutoScaling::ScalingPolicy"
@@ -23,6 +24,7 @@ TARGET_TRACKING = "TargetTrackingScaling"
 
 _EXACT = "ExactCapacity"
 _PROTECT = "autoscaling:SetInstanceProtection"
+_PROTECTS = re.compile(r"set-instance-protection|set_instance_protection|SetInstanceProtection")
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,8 +183,20 @@ def protects_what_works(group: Resource) -> bool:
     """
     if group.properties.flag("NewInstancesProtectedFromScaleIn", default=False):
         return True
-    roles = [role_of(each.launch) for each in starts_by_owner(group.deployment).get(group, ())]
-    return any_of(lambda role: allows(role, _PROTECT), [each for each in roles if each is not None])
+    launched = [each.launch for each in starts_by_owner(group.deployment).get(group, ())]
+    return any_of(_protects_itself, launched)
+
+
+def _protects_itself(launch: Launch) -> bool:
+    role = role_of(launch)
+    if role is None:
+        return False
+    try:
+        return is_meant_to(role, _PROTECT)
+    except NotKnown:
+        if _PROTECTS.search(launch.setting("UserData").searchable() or ""):
+            return True
+        raise
 
 
 @once

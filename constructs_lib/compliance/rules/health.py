@@ -14,7 +14,14 @@ from constructs_lib.compliance.deployment import Deployment, Resource
 from constructs_lib.compliance.facts.agents import start_of
 from constructs_lib.compliance.facts.launches import GROUP, NODE_GROUP, Launch, accelerated_launches
 from constructs_lib.compliance.facts.policies import either
-from constructs_lib.compliance.facts.roles import FUNCTION, ROLE, SERVERLESS_FUNCTION, allows, role_of, role_of_function
+from constructs_lib.compliance.facts.roles import (
+    FUNCTION,
+    ROLE,
+    SERVERLESS_FUNCTION,
+    is_meant_to,
+    role_of,
+    role_of_function,
+)
 from constructs_lib.compliance.facts.together import told_together
 from constructs_lib.compliance.rule import ERROR, WARNING, Rule
 from constructs_lib.compliance.values import Broken, NotKnown, any_of
@@ -163,7 +170,7 @@ def _somebody_replaces(deployment: Deployment) -> bool | NotKnown:
 
 
 def _replaces(role: Resource) -> bool:
-    return any_of(lambda action: allows(role, action), _REPLACES)
+    return any_of(lambda action: is_meant_to(role, action), _REPLACES)
 
 
 def _function_replaces(function: Resource) -> bool:

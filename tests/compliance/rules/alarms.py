@@ -48,24 +48,23 @@ def _function(*actions: str) -> dict[str, Any]:
     return resources
 
 
-_SELF_PROTECTING = {
-    "Role": {
-        "Type": "AWS::IAM::Role",
-        "Properties": {
-            "Policies": [
-                {
-                    "PolicyName": "own",
-                    "PolicyDocument": {
-                        "Statement": [
-                            {"Effect": "Allow", "Action": "autoscaling:SetInstanceProtection", "Resource": "*"}
-                        ]
-                    },
-                }
-            ]
-        },
-    },
-    "Profile": {"Type": "AWS::IAM::InstanceProfile", "Properties": {"Roles": [{"Ref": "Role"}]}},
-}
+def _permitted(action: str) -> dict[str, Any]:
+    statement = {"Effect": "Allow", "Action": action, "Resource": "*"}
+    own = {"PolicyName": "own", "PolicyDocument": {"Statement": [statement]}}
+    return {
+        "Role": {"Type": "AWS::IAM::Role", "Properties": {"Policies": [own]}},
+        "Profile": {"Type": "AWS::IAM::InstanceProfile", "Properties": {"Roles": [{"Ref": "Role"}]}},
+    }
+
+
+def _permitted_group(action: str, script: str = "/opt/worker") -> dict[str, Any]:
+    return group(
+        launch={"IamInstanceProfile": {"Name": {"Ref": "Profile"}}, "UserData": {"Fn::Base64": script}},
+        **template(In=steps(), Idle=alarm(None, Statistic="Average"))["Resources"],
+        **_permitted(action),
+    )
+
+
 _ONE = {"Name": "InstanceId", "Value": "i-0123456789abcdef0"}
 _ELSEWHERE = {"Namespace": "Shop", "MetricName": "orders", "Dimensions": [{"Name": "Shop", "Value": "books"}]}
 _BOTH = [{"Ref": "In"}, {"Fn::GetAtt": ["Release", "Arn"]}]
@@ -178,13 +177,12 @@ CASES = (
             watched_by(alarm(WAITING, Statistic="Average")),
             # A sum below the threshold has no figure above it.
             watched_by(alarm(None, Statistic="Sum")),
-            group(
-                launch={"IamInstanceProfile": {"Name": {"Ref": "Profile"}}},
-                **template(In=steps(), Idle=alarm(None, Statistic="Average"))["Resources"],
-                **_SELF_PROTECTING,
-            ),
+            _permitted_group("autoscaling:SetInstanceProtection"),
+            _permitted_group("autoscaling:*", "aws autoscaling set-instance-protection --protected-from-scale-in"),
         ),
         unknown=(
+            # What a wildcard lets it do, it need not do.
+            _permitted_group("autoscaling:*"),
             asks_for("Statistic"),
             group(
                 launch={"IamInstanceProfile": {"Name": "made-elsewhere"}},

@@ -35,7 +35,6 @@ CASES = (
             _checked_by("ELB"),
             _checked_by("EC2,VPC_LATTICE"),
             group(Role=_role("autoscaling:SetInstanceHealth")),
-            group(Role=_role("autoscaling:*")),
             group(Role=_role("autoscaling:TerminateInstanceInAutoScalingGroup")),
             group(
                 Function={
@@ -58,6 +57,8 @@ CASES = (
         ),
         unknown=(
             _PARAMETER | _checked_by({"Ref": "Value"}),
+            # What a wildcard lets somebody do, nobody need do.
+            group(Role=_role("autoscaling:*")),
             group(Role=_role(managed=("arn:aws:iam::123456789012:policy/OfOurs",))),
             group() | {"Transform": "OfOurs"},
             # The instance itself may do it, and so may a function whose role is elsewhere.

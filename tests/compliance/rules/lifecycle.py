@@ -168,6 +168,8 @@ CASES = (
             group(Down=_down(), properties={"TerminationPolicies": ["arn:aws:lambda:eu-west-1:1:function:choose"]}),
         ),
         unknown=(
+            # What a wildcard lets somebody do, nobody need do.
+            group(Down=_down(), Role=_role("autoscaling:*")),
             _PARAMETER | group(Down=_down(), properties={"NewInstancesProtectedFromScaleIn": _CHOICE}),
             {**group(Down=_down(), Idle=_alarm("Average")), "Transform": "Scaler"},
             group(Down=_down()),
@@ -253,6 +255,7 @@ CASES = (
             group(properties=_PROTECTED, Role=_role("autoscaling:SetInstanceProtection")),
         ),
         unknown=(
+            group(properties=_PROTECTED, Role=_role("autoscaling:*")),
             _PARAMETER | group(properties={"NewInstancesProtectedFromScaleIn": _CHOICE}),
             {**group(properties=_PROTECTED), "Transform": "Cleaner"},
         ),
