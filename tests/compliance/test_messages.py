@@ -26,12 +26,11 @@ def test_whatever_ports_are_open_to_everybody_are_named(rule: dict[str, Any], to
     assert told in finding.message
 
 
-def test_of_a_fleet_of_many_specifications_one_is_told() -> None:
+@pytest.mark.parametrize("rule", ["instance-metadata-v1", "accelerators-not-measured", "cost-not-attributed"])
+def test_of_a_fleet_of_many_specifications_one_is_told(rule: str) -> None:
     specifications = [{"InstanceType": each} for each in ("g6.xlarge", "g5.xlarge", "g4dn.xlarge")]
     fleet = {"SpotFleetRequestConfigData": {"LaunchSpecifications": specifications}}
-    (finding,) = checked(
-        template(Fleet={"Type": "EC2::SpotFleet", "Properties": fleet}), "instance-metadata-v1"
-    ).findings
+    (finding,) = checked(template(Fleet={"Type": "EC2::SpotFleet", "Properties": fleet}), rule).findings
     assert finding.location.property.startswith("SpotFleetRequestConfigData.LaunchSpecifications[0]")
 
 

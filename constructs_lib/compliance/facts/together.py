@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import wraps
+from typing import Any, TypeVar
 
 from constructs_lib.compliance.deployment import Resource
 from constructs_lib.compliance.facts.launches import SPOT_FLEET, Launch
 from constructs_lib.compliance.facts.owners import launches_of
 from constructs_lib.compliance.suppressions import reason_for
 from constructs_lib.compliance.values import Broken, NotKnown
+
+S = TypeVar("S")
 
 
 def told_together(rule: str, resources: Iterable[Resource]) -> Iterator[tuple[Resource, ...]]:
@@ -24,28 +27,30 @@ def told_together(rule: str, resources: Iterable[Resource]) -> Iterator[tuple[Re
         yield tuple(unanswered)
 
 
-def once_a_fleet(judge: Callable[[Launch], Iterator[Broken]]) -> Callable[[Launch], Iterator[Broken]]:
+def once_a_fleet(judge: Callable[[S], Iterator[Broken]]) -> Callable[[S], Iterator[Broken]]:
     """Let a rule tell of the first launch specification of a Spot fleet that breaks it, and not of each."""
 
     @wraps(judge)
-    def judged(launch: Launch) -> Iterator[Broken]:
-        if launch.owner.type != SPOT_FLEET or not any(_breaks(judge, each) for each in _before(launch)):
-            yield from judge(launch)
+    def judged(subject: S) -> Iterator[Broken]:
+        if not any(_breaks(judge, each) for each in _before(subject)):
+            yield from judge(subject)
 
     return judged
 
 
-def _before(launch: Launch) -> Iterator[Launch]:
+def _before(subject: object) -> Iterator[Launch]:
     """The specifications of its fleet that stand before it; one by a launch template is told of at the template."""
-    for each in launches_of(launch.owner):
-        if each is launch:
+    if not isinstance(subject, Launch) or subject.owner.type != SPOT_FLEET:
+        return
+    for each in launches_of(subject.owner):
+        if each is subject:
             return
-        if each.resource is launch.resource:
+        if each.resource is subject.resource:
             yield each
 
 
-def _breaks(judge: Callable[[Launch], Iterator[Broken]], launch: Launch) -> bool:
+def _breaks(judge: Callable[[Any], Iterator[Broken]], subject: Launch) -> bool:
     try:
-        return next(judge(launch), None) is not None
+        return next(judge(subject), None) is not None
     except NotKnown:
         return False

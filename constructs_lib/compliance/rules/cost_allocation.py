@@ -23,6 +23,7 @@ from constructs_lib.compliance.facts.launches import (
     Launch,
     accelerated_launches,
 )
+from constructs_lib.compliance.facts.together import once_a_fleet
 from constructs_lib.compliance.rule import WARNING, Itself, Rule
 from constructs_lib.compliance.values import Broken, NotKnown, Value, any_of
 
@@ -100,6 +101,7 @@ def _paid_for(deployment: Deployment) -> Iterator[Launch | Itself | NotKnown]:
         yield host if isinstance(host, NotKnown) else Itself(host)
 
 
+@once_a_fleet
 def _says_who_pays(subject: Launch | Itself) -> Iterator[Broken]:
     """A tag of the owner or of its instances, of any key but Name, or a budget; a deploy may add the stack's tags."""
     owner = subject.owner if isinstance(subject, Launch) else subject.resource

@@ -28,6 +28,7 @@ from constructs_lib.compliance.facts.launches import BATCH, GROUP, NODE_GROUP, L
 from constructs_lib.compliance.facts.roles import allows, role_of
 from constructs_lib.compliance.facts.scaling_policies import Policy, policies_of_accelerated
 from constructs_lib.compliance.facts.scripts import has_commands_of_a_deploy
+from constructs_lib.compliance.facts.together import once_a_fleet
 from constructs_lib.compliance.facts.watching import Watch, series_of, watches
 from constructs_lib.compliance.rule import ERROR, WARNING, Rule
 from constructs_lib.compliance.values import Broken, NotKnown, Value, any_of
@@ -112,6 +113,7 @@ Amazon SQS", Amazon SQS Developer Guide; "Amazon SageMaker AI metrics in Amazon 
 Developer Guide, read 2026-12: AWS/SageMaker has those of requests, and another namespace those of instances."""
 
 
+@once_a_fleet
 def _measured(launch: Launch) -> Iterator[Broken]:
     start = start_of(launch)
     if any(reads_nvidia(each) for each in start.configurations):
