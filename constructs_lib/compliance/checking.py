@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from constructs_lib.compliance.rule import ERROR, Rule
 from constructs_lib.compliance.suppressions import faults_of, reason_for
 from constructs_lib.compliance.values import Broken, NotKnown, Value, dotted, shown
 from constructs_lib.statements import KEY, SUPPRESS
+from constructs_lib.template.settling import mapping
 
 BAD_SUPPRESSION = "suppression-not-usable"
 """Id of the finding that a suppression has no reason, or names no rule: what it was to answer stays."""
@@ -129,7 +130,7 @@ def _found(rule: Rule[Any], broken: Broken, *, suppressed_at: Resource) -> Findi
         severity=rule.severity,
         resource=broken.resource.id,
         type=broken.resource.type,
-        message=f"{where} must {broken.must}, got {broken.shown}",
+        message=f"{where} must {broken.must}, got {broken.shown}{_default_of(broken)}",
         fix=broken.cure,
         practice=rule.practices[0],
         location=_location(broken.resource, broken.path),
@@ -140,6 +141,22 @@ def _found(rule: Rule[Any], broken: Broken, *, suppressed_at: Resource) -> Findi
         if reason is not None:
             return Suppressed(finding=finding, reason=reason)
     return finding
+
+
+def _default_of(broken: Broken) -> str:
+    """Where the value comes from, if that is the default of a parameter and no line of the resource has it."""
+    written: Any = broken.resource.written
+    named = str(broken.path[0]) if broken.path else ""
+    steps = (named.strip("<>"), *broken.path[1:]) if named.startswith("<") else ("Properties", *broken.path)
+    for step in steps:
+        entries = dict(enumerate(written)) if isinstance(written, list) else mapping(written)
+        if step not in entries:
+            break
+        written = entries[step]
+    name = written.get("Ref") if isinstance(written, Mapping) and len(written) == 1 else None
+    if not isinstance(name, str) or not broken.resource.stack.template.has_default(name):
+        return ""
+    return f", the default of parameter {name}"
 
 
 def _not_judged(rule: Rule[Any], not_known: NotKnown) -> NotJudged:

@@ -201,6 +201,11 @@ class Template:
         resource = _mapping(self._section("Resources").get(logical_id))
         return mapping(self.settle(_mapping(resource.get("Properties"))))
 
+    def has_default(self, parameter: str) -> bool:
+        """Whether a parameter of the template has its default, since nobody passes a value."""
+        declared = _mapping(self._section("Parameters").get(parameter))
+        return "Default" in declared and parameter not in self._surroundings.parameters
+
     def condition(self, name: str) -> bool | Unknown:
         """Whether a condition of the template holds."""
         return self._named_condition(name, 0)

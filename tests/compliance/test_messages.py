@@ -43,3 +43,21 @@ def test_a_region_that_nobody_knows_is_told_once_a_stack() -> None:
     )
     (open_,) = checked(several, "type-not-offered-in-region").not_judged
     assert open_.reason == "the Region that the stack goes to is not known: pass --region"
+
+
+@pytest.mark.parametrize(
+    ("size", "ends"),
+    [({"Ref": "Least"}, ", got '3', the default of parameter Least"), ("3", ", got '3'")],
+)
+def test_a_value_that_is_the_default_of_a_parameter_is_told_as_such(size: Any, ends: str) -> None:
+    declared = {"Parameters": {"Least": {"Type": "Number", "Default": "3"}}}
+    (finding,) = checked(declared | group(properties={"MinSize": size}), "minimum-above-zero").findings
+    assert finding.message.endswith(ends)
+
+
+def test_a_list_that_is_the_default_of_a_parameter_is_told_as_such() -> None:
+    declared = {"Parameters": {"Types": {"Type": "CommaDelimitedList", "Default": "p3.2xlarge, p3.8xlarge"}}}
+    nodes = template(Nodes={"Type": "EKS::Nodegroup", "Properties": {"InstanceTypes": {"Ref": "Types"}}})
+    found = checked(declared | nodes, "previous-generation-type").findings
+    assert all(each.message.endswith(", the default of parameter Types") for each in found)
+    assert len(found) == 2
