@@ -149,7 +149,7 @@ def _default_of(broken: Broken) -> str:
     named = str(broken.path[0]) if broken.path else ""
     steps = (named.strip("<>"), *broken.path[1:]) if named.startswith("<") else ("Properties", *broken.path)
     for step in steps:
-        entries = dict(enumerate(written)) if isinstance(written, list) else mapping(written)
+        entries: dict[Any, Any] = dict(enumerate(written)) if isinstance(written, list) else mapping(written)
         if step not in entries:
             break
         written = entries[step]
