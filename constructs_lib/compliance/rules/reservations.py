@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from constructs_lib.compliance.deployment import Resource
-from constructs_lib.compliance.facts.grants import check_outside, is_allowed_on
 from constructs_lib.compliance.facts.machines import names_accelerators
 from constructs_lib.compliance.facts.reasons import has_stated
 from constructs_lib.compliance.rule import WARNING, Itself, Rule, resources_of
@@ -18,8 +17,6 @@ from constructs_lib.statements import MINIMUM
 
 _RESERVATION = "AWS::EC2::CapacityReservation"
 _HOST = "AWS::EC2::Host"
-_ENDS_RESERVATION = ("ec2:CancelCapacityReservation", "ec2:ModifyCapacityReservation")
-_RELEASES_HOST = ("ec2:ReleaseHosts",)
 _REASON = f"write why: Metadata: {{accel-fleet: {{{MINIMUM}: reason}}}}"
 
 
@@ -33,34 +30,32 @@ def _is_accelerated_host(resource: Resource) -> bool:
 
 
 def _ends(subject: Itself) -> Iterator[Broken]:
-    """A reservation with a date ends by itself; without one its stack, or somebody, has to end it."""
+    """A reservation with a date ends by itself; another one somebody has to end."""
     resource = subject.resource
     kind = resource.properties.at("EndDateType")
     if kind.text() == "limited" or not resource.properties.at("EndDate").is_absent or has_stated(resource, MINIMUM):
         return
-    if is_allowed_on(resource, _ENDS_RESERVATION) or check_outside(resource):
-        return
     yield kind.broken(
-        must="be 'limited' with an EndDate: reserved capacity is billed as if instances ran, until it is cancelled",
+        must="be 'limited' with an EndDate, or have its reason stated: reserved capacity is billed as if instances "
+        "ran, until it is cancelled",
         cure=f"set EndDateType: limited and an EndDate, or {_REASON}",
     )
 
 
-def _is_released(subject: Itself) -> Iterator[Broken]:
+def _has_reason(subject: Itself) -> Iterator[Broken]:
     resource = subject.resource
-    if has_stated(resource, MINIMUM) or is_allowed_on(resource, _RELEASES_HOST) or check_outside(resource):
-        return
-    yield resource.properties.broken(
-        must="be released by something, or have its reason stated: a host is billed until it is, used or not",
-        got="no function that does",
-        cure=f"launch instances without a host of their own, release it by a function, or {_REASON}",
-    )
+    if not has_stated(resource, MINIMUM):
+        yield resource.properties.broken(
+            must="have its reason stated: a host is billed until somebody releases it, used or not",
+            got="no reason",
+            cure=f"launch instances without a host of their own, or {_REASON}",
+        )
 
 
 RULES = (
     Rule(
         id="reservation-without-end",
-        title="Capacity of accelerated types is reserved until a date",
+        title="Capacity of accelerated types is reserved until a date, or has its reason stated",
         severity=WARNING,
         practices=("SUS05-BP04/release", "COST09-BP03"),
         why=(
@@ -74,8 +69,8 @@ RULES = (
         judge=_ends,
     ),
     Rule(
-        id="dedicated-host-kept",
-        title="A Dedicated Host with accelerators is released when nobody uses it",
+        id="dedicated-host-unexplained",
+        title="A Dedicated Host with accelerators has its reason stated",
         severity=WARNING,
         practices=("SUS05-BP04/release", "COST09-BP03"),
         why="The whole host is billed from its allocation to its release, with or without instances on it.",
@@ -83,6 +78,6 @@ RULES = (
         cure_plain="Launch instances without a host of their own, or state the reason in Metadata.accel-fleet.minimum.",
         link="https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_ReleaseHosts.html",
         subjects=resources_of(_HOST, having=_is_accelerated_host),
-        judge=_is_released,
+        judge=_has_reason,
     ),
 )

@@ -42,9 +42,9 @@ CASES = (
         ),
     ),
     Case(
-        rule="dedicated-host-kept",
+        rule="dedicated-host-unexplained",
         breaks=(
-            Breaks(template=_host(InstanceType="g4dn.metal"), resource="Host", got="no function"),
+            Breaks(template=_host(InstanceType="g4dn.metal"), resource="Host", got="no reason"),
             Breaks(template=_host(InstanceFamily="g5"), resource="Host"),
         ),
         keeps=(
