@@ -4,7 +4,7 @@
 
 The template is that of a fleet on a queue with this library's defaults, the work differs over the day and fills half of
 64 instances whatever the number of jobs. Plain is what is usually written by hand: the same jobs before 64 servers that
-are always there, in an event library, without alarms, functions, starts or ends. Each run is a process of its
+are always there, in the same event library, without alarms, functions, starts or ends. Each run is a process of its
 own; seconds are computing time of the run itself, memory is that of the whole process.
 
 Exits with 1 when a run is beyond a bound: 15 s and 500 MiB for 100,000 jobs, and no more time for a job when there are

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _WHERE = "accel-fleet rehearse"
 _STANDARD = "-"
 _GROUP = "AWS::AutoScaling::AutoScalingGroup"
-_EXTRA = ("boto3", "botocore")
+_EXTRA = ("simpy", "boto3", "botocore")
 _DRIVERS = {"baked": True, "installed": False}
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0}
 _HELP = """\
@@ -166,7 +166,7 @@ def _rehearse(chosen: argparse.Namespace) -> int:
         if missing not in _EXTRA:
             raise
         raise MissingExtraError(
-            f"{_WHERE}: {missing} must be installed, and is not; pip install boto3 rich, "
+            f"{_WHERE}: {missing} must be installed, and is not; pip install simpy boto3 rich, "
             "or pip install '.[rehearsal]' in a checkout of the library"
         ) from error
     from constructs_lib.cli.progress import measured

@@ -43,7 +43,7 @@ def test_recommend_answers_in_a_second_and_loads_no_cdk() -> None:
 
     assert status == 0
     assert seconds < 1
-    assert modules.isdisjoint({"aws_cdk", "jsii", "constructs", "boto3", "botocore", "ortools", "rich"})
+    assert modules.isdisjoint({"aws_cdk", "jsii", "constructs", "boto3", "botocore", "ortools", "rich", "simpy"})
 
 
 @pytest.mark.parametrize("arguments", [["catalog", "list"], ["catalog", "show", "g6.xlarge"], ["--help"]])
@@ -51,7 +51,7 @@ def test_other_answers_load_no_cdk_and_no_aws_client(arguments: list[str]) -> No
     status, _, modules = timed(arguments)
 
     assert status == 0
-    assert modules.isdisjoint({"aws_cdk", "jsii", "constructs", "boto3", "botocore", "ortools", "rich"})
+    assert modules.isdisjoint({"aws_cdk", "jsii", "constructs", "boto3", "botocore", "ortools", "rich", "simpy"})
 
 
 def test_packing_loads_the_solver_and_no_cdk(tmp_path: Path) -> None:
@@ -239,7 +239,7 @@ def test_the_distribution_installs_it_under_its_name() -> None:
     assert '[project.scripts]\naccel-fleet = "constructs_lib.cli:main"\n' in settings
     assert 'cli = ["boto3", "rich"]\n' in settings
     assert 'packing = ["ortools"]\n' in settings
-    assert 'rehearsal = ["boto3", "rich"]\n' in settings
+    assert 'rehearsal = ["boto3", "rich", "simpy"]\n' in settings
 
 
 def test_the_modules_of_other_commands_are_not_loaded() -> None:

@@ -459,12 +459,12 @@ def test_unusable_input_is_one_teaching_line(
 
 def test_without_the_extra_it_says_what_to_install(usual: str) -> None:
     """In a process of its own: this one has imported it."""
-    program = "import sys; sys.modules['botocore'] = None; from constructs_lib.cli import main; sys.exit(main())"
+    program = "import sys; sys.modules['simpy'] = None; from constructs_lib.cli import main; sys.exit(main())"
     done = subprocess.run([sys.executable, "-c", program, *usual.split()], cwd=CHECKOUT, capture_output=True, text=True)
 
     assert (done.returncode, done.stdout) == (2, "")
     (line,) = done.stderr.splitlines()
-    assert line.startswith("accel-fleet rehearse: botocore must be installed, and is not")
+    assert line.startswith("accel-fleet rehearse: simpy must be installed, and is not")
     assert "pip install '.[rehearsal]'" in line
 
 
@@ -472,7 +472,7 @@ def test_help_fits_into_80_columns_and_loads_no_simulator() -> None:
     status, _, modules = timed(["rehearse", "--help"])
 
     assert status == 0
-    assert modules.isdisjoint({"aws_cdk", "jsii", "constructs", "boto3", "botocore", "rich"})
+    assert modules.isdisjoint({"aws_cdk", "jsii", "constructs", "boto3", "botocore", "simpy", "rich"})
 
 
 def test_help_names_every_shape_and_how_many_runs_a_search_takes(accel_fleet: Command) -> None:

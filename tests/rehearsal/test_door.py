@@ -15,10 +15,10 @@ def test_every_name_is_there_and_listed_once() -> None:
     assert set(room.__all__) <= set(dir(room))
 
 
-def test_a_trace_is_made_without_boto3() -> None:
+def test_a_trace_is_made_without_the_event_loop_and_without_boto3() -> None:
     code = (
         "import sys; from constructs_lib.rehearsal import generate; generate('silence', days=1);"
-        "print(sorted({'boto3', 'aws_cdk'} & set(sys.modules)))"
+        "print(sorted({'simpy', 'boto3', 'aws_cdk'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
