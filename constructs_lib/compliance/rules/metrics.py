@@ -68,19 +68,21 @@ _POWER = "GPUPowerUtilization"
 """EC2's own metric. Source: "Accelerator metrics" in "CloudWatch metrics that are available for your instances", Amazon
 EC2 User Guide, which says that it is there for some accelerated types only, and not for which (read 2026-12)."""
 _PUBLISHING = ("put-metric-data", "put_metric_data", "8125")
-_BY_ITS_OWN_RIGHTS = re.compile(
-    r"statsd|collectd|telegraf|datadog|DD_API_KEY|newrelic|prometheus|node[_-]exporter|grafana|otel|otlp|opentelemetry"
-    r"|zabbix|netdata|dynatrace|splunk|ECS_CLUSTER|bootstrap\.sh|nodeadm|ansible|puppet|chef|salt|kubelet|kubeadm|k3s"
-    r"|slurm|parallelcluster",
-    re.IGNORECASE,
+_BY_ITS_OWN_RIGHTS = (
+    *("statsd", "collectd", "telegraf", "datadog", "dd_api_key", "newrelic", "prometheus", "node_exporter"),
+    *("node-exporter", "grafana", "otel", "otlp", "opentelemetry", "zabbix", "netdata", "dynatrace", "splunk"),
+    *("ecs_cluster", "bootstrap.sh", "nodeadm", "ansible", "puppet", "chef", "salt", "kubelet", "kubeadm", "k3s"),
+    *("slurm", "parallelcluster"),
 )
 """Words of a boot script that starts what may publish them to somebody else than AWS, or by rights of its own."""
-_BY_RIGHTS_OF_THE_INSTANCE = re.compile(
-    r"put-metric-data|put_metric_data|cloudwatch-agent|ssm:|dkr\.ecr|compose|git clone|s3 (?:cp|sync)|s3://"
-    r"|(?:curl|wget)[^\n]*\|\s*(?:sudo )?(?:ba)?sh|cfn-init|(?:python3?|bash|sh)\s+<\(",
-    re.IGNORECASE,
+_BY_RIGHTS_OF_THE_INSTANCE = (
+    *("put-metric-data", "put_metric_data", "cloudwatch-agent", "ssm:", "dkr.ecr", "compose", "git clone"),
+    *("s3 cp", "s3 sync", "s3://", "cfn-init"),
 )
 """Words of one that fetches or starts what may publish them, if the instance may."""
+_FETCHERS = ("curl", "wget")
+_INTO_A_SHELL = re.compile(r"\|\s*(?:sudo )?(?:ba)?sh")
+_OUT_OF_A_PROCESS = re.compile(r"(?:python3?|bash|sh)\s+<\(")
 _AGENT = "cloudwatch-agent"
 _ELSEWHERE = ("AWS::SSM::Association", "AWS::SSM::MaintenanceWindowTask", "AWS::ImageBuilder::Image")
 _MORE = re.compile(r"append-config|put-metric-data|put_metric_data|telegraf")
@@ -181,16 +183,32 @@ def _may_be_measured(launch: Launch, start: Start) -> NotKnown | None:
     for each in start.told:
         if has_commands_of_a_deploy(each.value.raw):
             return each.value.not_known("a part of the boot script is known at the deploy only")
-        words = [*_BY_ITS_OWN_RIGHTS.finditer(each.commands)]
-        # Whatever another program reads, it gets nowhere without permission.
-        words += _BY_RIGHTS_OF_THE_INSTANCE.finditer(each.commands) if may_publish else ()
-        if word := next((word for word in words if not (agent_is_known and word[0] == _AGENT)), None):
-            return each.value.not_known(f"what the boot script fetches or starts may measure them ({word[0].strip()})")
+        programs = _programs(each.commands, may_publish=may_publish)
+        program = next((name for name in programs if not (agent_is_known and name == _AGENT)), None)
+        if program is not None:
+            return each.value.not_known(f"what the boot script fetches or starts may measure them ({program})")
     image = launch.setting("ImageId")
     name = _public_image(image)
     if name is None:
         return image.not_known("its image may bring what measures them") if may_publish else None
     return image.not_known("containers may measure them") if any(each in name for each in _OF_CONTAINERS) else None
+
+
+def _programs(commands: str, *, may_publish: bool) -> Iterator[str]:
+    """Signs of programs that a script starts or fetches and that may publish, by their own or the instance's rights."""
+    said = commands.lower()
+    yield from (each for each in _BY_ITS_OWN_RIGHTS if each in said)
+    # Whatever another program reads, it gets nowhere without permission.
+    if may_publish:
+        yield from (each for each in _BY_RIGHTS_OF_THE_INSTANCE if each in said)
+        if any(_runs_what_it_fetches(line) for line in said.splitlines()):
+            yield "a shell runs what is fetched"
+
+
+def _runs_what_it_fetches(line: str) -> bool:
+    begins = [begin for each in _FETCHERS if (begin := line.find(each)) >= 0]
+    piped = begins and _INTO_A_SHELL.search(line, min(begins))
+    return bool(piped or _OUT_OF_A_PROCESS.search(line))
 
 
 def _reader_of_power(launch: Launch) -> Resource | None:
