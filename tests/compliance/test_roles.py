@@ -219,6 +219,27 @@ def test_a_statement_of_all_actions_is_told_as_such() -> None:
     )
 
 
+def test_a_statement_of_all_actions_of_a_service_is_told_once_and_what_is_besides_by_itself() -> None:
+    def told(*actions: str) -> list[tuple[str, str, str]]:
+        content = group(Function=FUNCTION, Role=role(allow([*actions, "ec2:*"])))
+        report = check([_deployment(content)], [RULES[each] for each in RULES if each.startswith("may-")])
+        return [(each.rule, each.message, each.fix) for each in report.findings]
+
+    ((rule, message, _),) = told("autoscaling:*")
+    assert rule == "may-end-anything"
+    assert "must allow what is needed, on resources of the stack, in place of ec2:* and autoscaling:*" in message
+    first, second = told("s3:PutObject")
+    assert (first[0], second[0]) == ("may-end-anything", "may-change-any-data")
+    assert "limit s3:PutObject to resources" in second[1]
+    assert second[2] == "name the ARNs of the buckets in Resource"
+
+
+def test_the_cure_names_what_is_deleted() -> None:
+    content = group(Function=FUNCTION, Role=role(allow(["ec2:DeleteSnapshot", "ec2:StopInstances"])))
+    (found,) = check([_deployment(content)], [RULES["may-change-any-data"]]).findings
+    assert found.fix == "name the ARNs of the snapshots in Resource"
+
+
 def test_a_message_names_three_actions_and_counts_the_rest() -> None:
     def message(*actions: str) -> str:
         content = group(Function=FUNCTION, Role=role(allow(list(actions))))

@@ -93,6 +93,11 @@ class Statement:
             each.raw == EVERYTHING for each in elements(self.value.at("Action"))
         )
 
+    def gives_whole_service_of(self, action: str) -> bool:
+        """Whether it lists all actions of the service of an action, as ``ec2:*`` does."""
+        listed, _ = self._listed_actions
+        return not self._leaves_out and f"{action.partition(':')[0]}:*" in map(str.lower, listed)
+
     def is_conditional(self) -> bool:
         """Whether it holds under conditions only.
 

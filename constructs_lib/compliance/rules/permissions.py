@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 from constructs_lib.compliance.deployment import Deployment, Resource, once
 from constructs_lib.compliance.facts.accelerated_stacks import beside_accelerators
@@ -25,6 +26,15 @@ from constructs_lib.compliance.values import Broken, NotKnown
 
 _MOST_NAMED = 3
 _NAME_THE_ARNS = "name the ARNs in Resource"
+_DATA = {
+    "s3": "buckets",
+    "dynamodb": "tables",
+    "sqs": "queues",
+    "ecr": "repositories",
+    "ec2": "snapshots",
+    "elasticfilesystem": "file systems",
+    "fsx": "file systems",
+}
 
 
 def _roles(deployment: Deployment) -> Iterator[Itself | NotKnown]:
@@ -82,32 +92,56 @@ def _ends_its_own_only(subject: Itself) -> Iterator[Broken]:
         raise doubt
 
 
-def _within(power: Power, cure: str) -> Callable[[Itself], Iterator[Broken]]:
-    """The judge of a power; statements that give all that there is are told once, by what may be ended with them."""
+def _within(power: Power, cure: Callable[[Unlimited], str]) -> Callable[[Itself], Iterator[Broken]]:
+    """The judge of a power; what gives all that there is, or all of a service, is told by what may be ended with it."""
 
     def judge(subject: Itself) -> Iterator[Broken]:
         doubt: NotKnown | None = None
         for found in unlimited(subject.resource, power):
             if isinstance(found, NotKnown):
                 doubt = doubt or found
-            elif not (found.statement.names_no_action() and _is_told_of(found.statement, subject.resource)):
-                yield _broken(found, cure)
+                continue
+            left = tuple(each for each in found.actions if not _is_told_of(each, found.statement, subject.resource))
+            if left:
+                still = replace(found, actions=left)
+                yield _broken(still, cure(still))
         if doubt is not None:
             raise doubt
 
     return judge
 
 
-def _is_told_of(statement: Statement, role: Resource) -> bool:
+def _is_told_of(action: str, statement: Statement, role: Resource) -> bool:
     ending = (each for each in unlimited(role, ENDING) if isinstance(each, Unlimited))
-    return any(each.statement == statement for each in ending)
+    told = [name for each in ending if each.statement == statement for name in each.actions]
+    if statement.names_no_action():
+        return bool(told)
+    of_service = any(_service(each) == _service(action) for each in told)
+    return of_service and statement.gives_whole_service_of(action)
+
+
+def _service(action: str) -> str:
+    return action.partition(":")[0]
+
+
+def _naming(kinds: str) -> Callable[[Unlimited], str]:
+    return lambda found: f"{_NAME_THE_ARNS}{kinds}"
+
+
+def _naming_data(found: Unlimited) -> str:
+    kinds = dict.fromkeys(_DATA[_service(each)] for each in found.actions)
+    return f"name the ARNs of the {' and '.join(kinds)} in Resource"
 
 
 def _broken(found: Unlimited, cure: str) -> Broken:
     statement = found.statement
     must = f"limit {_named(found)} to resources of the stack"
+    whole = dict.fromkeys(_service(each) for each in found.actions if statement.gives_whole_service_of(each))
     if statement.names_no_action():
         must = f"allow the actions that are needed, on resources of the stack, and not all, among them {_named(found)}"
+    elif whole:
+        all_of_them = " and ".join(f"{each}:*" for each in whole)
+        must = f"allow what is needed, on resources of the stack, in place of {all_of_them}, among it {_named(found)}"
     if statement.managed is not None:
         cure = "replace the policy by statements with the actions that are needed, on the stack's own resources"
         return statement.managed.broken(must=must, cure=cure)
@@ -155,9 +189,7 @@ RULES = (
         ),
         link="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ExamplePolicies_EC2.html",
         subjects=_roles,
-        judge=_within(
-            LAUNCHING, f"{_NAME_THE_ARNS}, or add a Condition on what may be launched, such as ec2:LaunchTemplate"
-        ),
+        judge=_within(LAUNCHING, _naming(", or add a Condition on what may be launched, such as ec2:LaunchTemplate")),
     ),
     Rule(
         id="may-take-any-role",
@@ -174,7 +206,9 @@ RULES = (
         subjects=_roles_on_capacity,
         judge=_within(
             TAKING_ROLES,
-            "name the ARN of the role in Resource, and with iam:PassRole add iam:PassedToService as Condition",
+            lambda found: (
+                "name the ARN of the role in Resource, and with iam:PassRole add iam:PassedToService as Condition"
+            ),
         ),
     ),
     Rule(
@@ -187,9 +221,7 @@ RULES = (
         cure_plain="Add a Condition on ssm:resourceTag/KEY with a value that only the stack's instances have.",
         link="https://docs.aws.amazon.com/systems-manager/latest/userguide/run-command-setting-up.html",
         subjects=_roles_on_capacity,
-        judge=_within(
-            COMMANDING, f"{_NAME_THE_ARNS}, or add a Condition on ssm:resourceTag with a value of the stack's own"
-        ),
+        judge=_within(COMMANDING, _naming(", or add a Condition on ssm:resourceTag with a value of the stack's own")),
     ),
     Rule(
         id="may-change-any-data",
@@ -204,6 +236,6 @@ RULES = (
         cure_plain="Name the ARNs of the buckets, tables, queues and repositories in Resource.",
         link="https://docs.aws.amazon.com/IAM/latest/UserGuide/best-practices.html",
         subjects=_roles_on_capacity,
-        judge=_within(CHANGING_DATA, "name the ARNs of the buckets, tables, queues or repositories in Resource"),
+        judge=_within(CHANGING_DATA, _naming_data),
     ),
 )

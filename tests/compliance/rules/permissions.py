@@ -67,9 +67,9 @@ CASES = (
             Breaks(template=_function(allow("ec2:CreateFleet")), resource="Role", property=_PATH),
             Breaks(template=_function(allow("autoscaling:Create*")), resource="Role", property=_PATH),
             Breaks(template=_function(allow("sagemaker:Create*")), resource="Role", property=_PATH),
-            Breaks(template=_function(allow("batch:*")), resource="Role", property=_PATH),
-            Breaks(template=_function(allow("ecs:*")), resource="Role", property=_PATH),
-            Breaks(template=_function(allow("eks:*")), resource="Role", property=_PATH),
+            Breaks(template=_function(allow("batch:Submit*")), resource="Role", property=_PATH),
+            Breaks(template=_function(allow("ecs:Run*")), resource="Role", property=_PATH),
+            Breaks(template=_function(allow("eks:Create*")), resource="Role", property=_PATH),
             Breaks(template=_instance(role(allow(["ec2:RunInstances"]))), resource="Role", property=_PATH),
             Breaks(
                 template=_function(allow(_LAUNCHES, Condition={"StringEquals": {"ec2:Region": "us-east-1"}})),
@@ -77,12 +77,17 @@ CASES = (
                 property=_PATH,
             ),
             Breaks(
-                template=_instance(role(ManagedPolicyArns=["arn:aws:iam::aws:policy/AmazonEC2FullAccess"])),
+                template=_instance(role(ManagedPolicyArns=["arn:aws:iam::aws:policy/AmazonEC2SpotFleetTaggingRole"])),
                 resource="Role",
                 property="ManagedPolicyArns[0]",
             ),
         ),
         keeps=(
+            # All of a service is told once, by what may be ended with it.
+            _function(allow("batch:*")),
+            _function(allow("ecs:*")),
+            _function(allow("eks:*")),
+            _instance(role(ManagedPolicyArns=["arn:aws:iam::aws:policy/AmazonEC2FullAccess"])),
             _function(allow(_LAUNCHES, Condition=_BY_TEMPLATE)),
             _function(allow("ec2:RunInstances", Condition={"StringEquals": {"ec2:InstanceType": "g6.xlarge"}})),
             _function(allow("ec2:RunInstances", ["arn:aws:ec2:*:*:instance/*", "arn:aws:ec2:*::image/ami-0"])),
