@@ -185,9 +185,9 @@ def _text(outcome: Outcome, verbose: bool) -> str:
 
 
 def _json(outcome: Outcome, verbose: bool) -> str:
-    from constructs_lib.compliance.formats.json import as_json
+    from constructs_lib.compliance.formats.json import as_json_text
 
-    return json.dumps(as_json(outcome), indent=2) + "\n"
+    return as_json_text(outcome)
 
 
 def _sarif(outcome: Outcome, verbose: bool) -> str:

@@ -72,6 +72,17 @@ class Launch:
         Raises:
             NotKnown: it is in a launch template that is not in the templates.
         """
+        known = self._asked.get(path)
+        if known is None:
+            known = self._asked[path] = self._setting(path)
+        return known
+
+    @cached_property
+    def _asked(self) -> dict[str, Value]:
+        """What many rules ask for."""
+        return {}
+
+    def _setting(self, path: str) -> Value:
         values = [each.at(path) for each in self.settings]
         found = next((each for each in values if not each.is_absent), None)
         if found is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from constructs_lib.compliance.findings import Finding, NotJudged, Stated
@@ -37,6 +38,19 @@ def as_json(outcome: Outcome) -> dict[str, Any]:
             "practices": [_score(each) for each in scores(report, outcome.rules)],
         },
     }
+
+
+def as_json_text(outcome: Outcome) -> str:
+    """The object written with each entry of its lists on a line, so that thousands of findings can be read by line."""
+    fields = ",\n".join(f"  {json.dumps(name)}: {_written(value)}" for name, value in as_json(outcome).items())
+    return f"{{\n{fields}\n}}\n"
+
+
+def _written(value: object) -> str:
+    if not isinstance(value, list) or not value:
+        return json.dumps(value)
+    entries = ",\n".join(f"    {json.dumps(each)}" for each in value)
+    return f"[\n{entries}\n  ]"
 
 
 def _told(each: Finding | Stated | NotJudged) -> dict[str, Any]:

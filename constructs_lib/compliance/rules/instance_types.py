@@ -293,14 +293,15 @@ class _Wish:
 
 def _wishes(deployment: Deployment) -> Iterator[_Wish | NotKnown]:
     for launch in launches(deployment):
-        wish = _wish(launch)
-        if wish is None:
-            continue
+        doubt = None
         try:
-            if not launch.is_accelerated() and launch.named_types:
-                yield wish
+            if launch.is_accelerated():
+                continue
         except NotKnown as not_known:
-            yield not_known
+            doubt = not_known
+        wish = _wish(launch)
+        if wish is not None and (doubt or launch.named_types):
+            yield doubt or wish
 
 
 def _wish(launch: Launch) -> _Wish | None:
