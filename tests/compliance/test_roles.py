@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-import constructs_lib.compliance
-from constructs_lib.catalog import tables
 from constructs_lib.compliance.checking import check
 from constructs_lib.compliance.deployment import Deployment, Resource, Source
 from constructs_lib.compliance.facts.launches import launches
@@ -19,11 +16,11 @@ from constructs_lib.compliance.facts.reach import Power, Unlimited, unlimited
 from constructs_lib.compliance.facts.roles import allows, role_of, role_of_function, statements_of
 from constructs_lib.compliance.rules import RULES
 from constructs_lib.compliance.values import NotKnown, Value
+from scripts.managed_policies import asked_for, made
 from tests.compliance.cases import group, template
 from tests.compliance.rules.permissions import FUNCTION, allow, role
 
 _PROFILE = {"Type": "IAM::InstanceProfile", "Properties": {"Roles": [{"Ref": "Role"}]}}
-_ACTION = re.compile(r'"([a-z][a-z0-9-]+:[A-Z][A-Za-z]+)"')
 _AGENT = "arn:aws:iam::aws:policy/CloudWatchAgentServerPolicy"
 
 
@@ -291,16 +288,11 @@ def test_each_statement_of_a_known_policy_of_aws_is_one_that_iam_takes() -> None
             assert len(set(actions)) == len(actions), name
 
 
-def test_the_table_of_policies_of_aws_is_about_every_action_that_a_rule_asks_for() -> None:
-    head = " ".join(
-        line[1:]
-        for line in (tables.SHIPPED / "managed_policies.csv").read_text(encoding="utf-8").splitlines()
-        if line.startswith("#")
-    )
-    sources = Path(constructs_lib.compliance.__file__).parent.rglob("*.py")
-    asked = {each for path in sources for each in _ACTION.findall(path.read_text(encoding="utf-8"))}
-    assert "ec2:StopInstances" in asked
-    assert asked <= set(head.split())
+def test_the_tables_of_policies_of_aws_are_what_their_command_makes_for_what_rules_ask() -> None:
+    """If not: ``python -m scripts.managed_policies``."""
+    assert "ec2:StopInstances" in asked_for()
+    for file, text in made().items():
+        assert file.read_text(encoding="utf-8") == text, file.name
 
 
 @pytest.mark.parametrize(
