@@ -26,7 +26,7 @@ from tests.cli.test_command import timed
 from tests.packaging.building import CHECKOUT
 from tests.rehearsal.made_records import PROMISED, cut_off, rehearsal, two_jobs
 
-GROUP = {
+GROUP: dict[str, Any] = {
     "Type": "AWS::AutoScaling::AutoScalingGroup",
     "Properties": {
         "MinSize": "0",

@@ -1,7 +1,9 @@
 """To whom accelerators are charged: tags on what a group launches, and budgets that tell somebody.
 
 "Tag Auto Scaling groups and instances", Amazon EC2 Auto Scaling User Guide: tags of the group reach its instances if
-PropagateAtLaunch is true, and never the volumes. Tags that a deploy puts on the stack reach the instances, too; a
+PropagateAtLaunch is true, and never the volumes. ``Nodegroup``, Amazon EKS API Reference: its tags reach nothing else.
+"AWS::EC2::Instance", CloudFormation Template Reference: its tags reach volumes if PropagateTagsToVolumeOnCreation is
+true. Tags that a deploy puts on the stack reach the instances, too; a
 template does not tell them. ``AddTags``, Amazon SageMaker AI API Reference: tags of a domain and of a user profile
 reach the applications that they start. Read 2026-12.
 """
@@ -19,6 +21,7 @@ from constructs_lib.compliance.facts.launches import (
     GROUP,
     INSTANCE,
     LAUNCH_TEMPLATE,
+    NODE_GROUP,
     SPOT_FLEET,
     Launch,
     accelerated_launches,
@@ -39,12 +42,15 @@ _FOR_PROGRAMS = ("k8s.io/", "kubernetes.io/", "eks:", "aws:", "AmazonECSManaged"
 
 def _launches_of_groups(deployment: Deployment) -> Iterator[Launch | NotKnown]:
     for launch in accelerated_launches(deployment):
-        if isinstance(launch, NotKnown) or launch.owner.type == GROUP:
+        if isinstance(launch, NotKnown) or launch.owner.type in (GROUP, NODE_GROUP):
             yield launch
 
 
 def _reach_instances(launch: Launch) -> Iterator[Broken]:
-    if _has_tags(launch, "instance"):
+    if not launch.is_left_to_service and _has_tags(launch, "instance"):
+        return
+    if launch.owner.type == NODE_GROUP:
+        yield from _reach_nodes(launch.owner.properties.at("Tags"))
         return
     tags = [each for each in launch.owner.properties.each("Tags") if not _is_for_programs(each)]
     if tags and not any_of(lambda each: each.flag("PropagateAtLaunch", default=False), tags):
@@ -55,6 +61,15 @@ def _reach_instances(launch: Launch) -> Iterator[Broken]:
         )
 
 
+def _reach_nodes(tags: Value) -> Iterator[Broken]:
+    meant = [name for name, _ in tags.named() if name != _NAME and not name.startswith(_FOR_PROGRAMS)]
+    if meant:
+        yield tags.broken(
+            must="stand in the launch template, too: those of a node group reach no instance",
+            cure="add {ResourceType: instance, Tags: [...]} to TagSpecifications in LaunchTemplateData",
+        )
+
+
 def _is_for_programs(tag: Value) -> bool:
     return (tag.searchable("Key") or "").startswith(_FOR_PROGRAMS)
 
@@ -62,7 +77,7 @@ def _is_for_programs(tag: Value) -> bool:
 def _launches_with_templates(deployment: Deployment) -> Iterator[Launch | NotKnown]:
     """Launches whose volumes can be tagged at launch."""
     for launch in accelerated_launches(deployment):
-        if isinstance(launch, NotKnown) or _has_template(launch):
+        if isinstance(launch, NotKnown) or launch.owner.type == INSTANCE or _has_template(launch):
             yield launch
 
 
@@ -72,9 +87,16 @@ def _has_template(launch: Launch) -> bool:
 
 def _reach_volumes(launch: Launch) -> Iterator[Broken]:
     """Where instances have tags of the template, their volumes have them, too."""
-    if launch.owner.type == INSTANCE and launch.owner.properties.flag("PropagateTagsToVolumeOnCreation", default=False):
+    own = launch.owner.properties
+    passed_on = own.at("PropagateTagsToVolumeOnCreation")
+    if (launch.owner.type == INSTANCE and passed_on.flag(default=False)) or _has_tags(launch, "volume"):
         return
-    if not _has_tags(launch, "volume") and (_has_tags(launch, "instance") or _passes_tags_on(launch.owner)):
+    if launch.owner.type == INSTANCE and any_of(_may_tell_who_pays, own.each("Tags")):
+        yield passed_on.broken(
+            must="be true: the tags of the instance do not reach its volumes",
+            cure="set PropagateTagsToVolumeOnCreation: true",
+        )
+    elif _has_template(launch) and (_has_tags(launch, "instance") or _passes_tags_on(launch.owner)):
         yield launch.setting("TagSpecifications").broken(
             must="have an entry for volumes: the tags of the instances do not reach them",
             got="none for volumes",
@@ -112,9 +134,10 @@ def _says_who_pays(subject: Launch | Itself) -> Iterator[Broken]:
     if deployment.unread:
         raise NotKnown(owner, f"{deployment.unread[0]} may add tags or a budget")
     place = _place_for_tags(subject) if isinstance(subject, Launch) else owner.properties.at("Tags")
+    tag = "a cost allocation tag, for example CostCenter, that its instances get"
+    where = " by TagSpecifications of its launch template" if owner.type == NODE_GROUP else ""
     yield place.broken(
-        must="say who pays, or a budget has to stand beside it",
-        cure="add a cost allocation tag, for example CostCenter, that its instances get, or an AWS::Budgets::Budget",
+        must="say who pays, or a budget has to stand beside it", cure=f"add {tag}{where}, or an AWS::Budgets::Budget"
     )
 
 
@@ -196,7 +219,10 @@ RULES = (
             "accelerators they are."
         ),
         cure_here="AcceleratedFleet tags what it launches; Tags.of(fleet).add(...) reaches the instances, too.",
-        cure_plain="Set PropagateAtLaunch: true on the group's tags, or TagSpecifications in the launch template.",
+        cure_plain=(
+            "Set PropagateAtLaunch: true on the group's tags, or TagSpecifications in the launch template, which alone "
+            "reach the instances of a node group."
+        ),
         link="https://docs.aws.amazon.com/autoscaling/ec2/userguide/ec2-auto-scaling-tagging.html",
         subjects=_launches_of_groups,
         judge=_reach_instances,
@@ -211,7 +237,10 @@ RULES = (
             "those that outlive their instance."
         ),
         cure_here="AcceleratedFleet tags volumes; nothing is to be set.",
-        cure_plain="Add an entry with ResourceType: volume to TagSpecifications in LaunchTemplateData.",
+        cure_plain=(
+            "Add an entry with ResourceType: volume to TagSpecifications in LaunchTemplateData; of a single instance "
+            "set PropagateTagsToVolumeOnCreation: true."
+        ),
         link="https://docs.aws.amazon.com/autoscaling/ec2/userguide/ec2-auto-scaling-tagging.html",
         subjects=_launches_with_templates,
         judge=_reach_volumes,

@@ -41,6 +41,21 @@ def _instance(**properties: Any) -> dict[str, Any]:
     )
 
 
+def _nodes(tags: Any, *, launch: dict[str, Any] | None = None) -> dict[str, Any]:
+    """A node group; ``launch`` is the data of its launch template, which it has then."""
+    chosen = {} if launch is None else {"LaunchTemplate": {"Id": {"Ref": "Launch"}, "Version": "1"}}
+    made = {"Type": "EC2::LaunchTemplate", "Properties": {"LaunchTemplateData": launch}}
+    own = {"InstanceTypes": ["g6.xlarge"], **({} if tags is None else {"Tags": tags}), **chosen}
+    return template(Nodes={"Type": "EKS::Nodegroup", "Properties": own}, **({} if launch is None else {"Launch": made}))
+
+
+_PASSED_ON = "PropagateTagsToVolumeOnCreation"
+
+
+def _box(**properties: Any) -> dict[str, Any]:
+    return template(Box={"Type": "EC2::Instance", "Properties": {"InstanceType": "g6.xlarge", **properties}})
+
+
 _OWN_TAG = [{"Key": "team", "Value": "vision"}]
 
 
@@ -143,13 +158,22 @@ CASES = (
                 resource="Group",
                 property="Tags[1].PropagateAtLaunch",
             ),
+            # "Nodegroup", Amazon EKS API Reference: tags do not propagate to other resources.
+            Breaks(template=_nodes({"team": "vision"}), resource="Nodes", property="Tags", got="'team'"),
+            Breaks(template=_nodes({"team": "vision"}, launch=_tagged("volume")), resource="Nodes", property="Tags"),
         ),
         keeps=(
+            _nodes({"team": "vision"}, launch=_tagged("instance")),
+            _nodes({"Name": "nodes", "k8s.io/cluster-autoscaler/enabled": "true"}),
+            _nodes(None),
             group(properties=_group_tags(_tag(), _tag("owner", passed_on=False))),
             group(launch=_tagged("instance"), properties=_group_tags(_tag(passed_on=False))),
             group("m7i.large", properties=_group_tags(_tag(passed_on=False))),
         ),
-        unknown=(_GIVEN | group(properties=_group_tags(_tag(passed_on={"Ref": "Given"}))),),
+        unknown=(
+            _GIVEN | group(properties=_group_tags(_tag(passed_on={"Ref": "Given"}))),
+            _GIVEN | _nodes({"Ref": "Given"}),
+        ),
     ),
     Case(
         rule="cost-not-attributed",
@@ -226,8 +250,16 @@ CASES = (
             Breaks(template=group(launch=_tagged("instance")), resource="Launch", property=_VOLUMES),
             Breaks(template=group(properties=_group_tags(_tag())), resource="Launch", property=_VOLUMES),
             Breaks(template=_instance(), resource="Launch", property=_VOLUMES),
+            # "AWS::EC2::Instance", CloudFormation Template Reference: not unless it is said.
+            Breaks(template=_box(Tags=_OWN_TAG), resource="Box", property=_PASSED_ON, got="nothing"),
+            Breaks(
+                template=_box(Tags=_OWN_TAG, **{_PASSED_ON: False}), resource="Box", property=_PASSED_ON, got="false"
+            ),
         ),
         keeps=(
+            _box(Tags=_OWN_TAG, **{_PASSED_ON: True}),
+            _box(Tags=[{"Key": "Name", "Value": "gpu"}]),
+            _box(),
             group(launch=_tagged("instance", "volume"), properties=_group_tags(_tag())),
             _instance(PropagateTagsToVolumeOnCreation=True),
             template(
@@ -255,6 +287,7 @@ CASES = (
         unknown=(
             _GIVEN | group(launch={"TagSpecifications": {"Ref": "Given"}}, properties=_group_tags(_tag())),
             _GIVEN | group(properties=_group_tags(_tag(passed_on={"Ref": "Given"}))),
+            _GIVEN | _box(Tags=_OWN_TAG, **{_PASSED_ON: {"Ref": "Given"}}),
         ),
     ),
     Case(
