@@ -9,11 +9,11 @@ from functools import cached_property, wraps
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from constructs_lib.compliance.values import Value, markers_in
+from constructs_lib.compliance.values import Value
 from constructs_lib.errors import FleetError
 from constructs_lib.template.documents import Path, Repeated, parse
 from constructs_lib.template.loops import LOOP, unrolled
-from constructs_lib.template.settling import Made, Surroundings, Template, Unknown, items, mapping
+from constructs_lib.template.settling import Made, Surroundings, Template, Unknown, items, mapping, markers_in
 
 T = TypeVar("T")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -296,20 +296,6 @@ def _readable(value: object) -> object:
     if isinstance(value, Mapping):
         return {name: _readable(each) for name, each in value.items()}
     return [_readable(each) for each in value] if isinstance(value, (list, tuple)) else value
-
-
-def markers_in(raw: Any) -> Iterator[Any]:
-    """Every marker in a settled value, at whatever depth, those in texts too."""
-    if isinstance(raw, PartText):
-        yield from raw.markers()
-    if is_marker(raw):
-        yield raw
-    elif isinstance(raw, Mapping):
-        for each in raw.values():
-            yield from markers_in(each)
-    elif isinstance(raw, (list, tuple)):
-        for each in raw:
-            yield from markers_in(each)
 
 
 def any_of(judge: Callable[[T], bool], items: Iterable[T]) -> bool:

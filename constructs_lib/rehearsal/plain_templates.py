@@ -24,6 +24,8 @@ _OWN_TO_THE_FLEET = (
 )
 _QUEUE = "AWS::SQS::Queue"
 _QUEUE_WITHOUT_FLEET = "Jobs"
+_BY_NAME_ALONE = "AWS::CloudFormation::WaitConditionHandle"
+"""What stands for resources that those which are kept refer to: it has no property, and does nothing."""
 _STEPS = 20
 """As many as a step scaling policy may have."""
 _MINUTE = 60
@@ -52,13 +54,16 @@ def plain_group(template: Mapping[str, Any], fleet: str, *, minimum: int = 0, pr
     sizes = {"MinSize": str(minimum), "MetricsCollection": [{"Granularity": "1Minute"}]}
     protection = {"NewInstancesProtectedFromScaleIn": True} if protected else {}
     shared = {name: resource for name, resource in resources.items() if resource["Type"] in _SHARED}
+    alone = {
+        **shared,
+        queue_of(template, fleet): {"Type": _QUEUE},
+        fleet: {"Type": group["Type"], "Properties": {**kept, **sizes, **protection}},
+    }
+    referred_to = Template(template, fleet=fleet).referred_to(list(alone.values()))
+    names = {name: {"Type": _BY_NAME_ALONE} for name in resources if name in referred_to - alone.keys()}
     return {
         **{section: value for section, value in template.items() if section not in ("Resources", "Outputs", "Rules")},
-        "Resources": {
-            **shared,
-            queue_of(template, fleet): {"Type": _QUEUE},
-            fleet: {"Type": group["Type"], "Properties": {**kept, **sizes, **protection}},
-        },
+        "Resources": {**names, **alone},
     }
 
 

@@ -20,6 +20,7 @@ from constructs_lib.template.settling import (
     ZoneAt,
     Zones,
     is_marker,
+    markers_in,
 )
 from constructs_lib.validation import complaint
 
@@ -54,6 +55,10 @@ class Resolver:
             ArgumentError: it cannot be known, or needs a function that is not simulated.
         """
         return _placed(self._template.settle(raw), where, raw)
+
+    def made_for(self, raw: Any) -> set[str]:
+        """Return the logical ids of the resources that a value refers to."""
+        return {each.logical_id for each in markers_in(self._template.settle(raw)) if isinstance(each, Made)}
 
     def ssm_parameter(self, raw: Any) -> str | None:
         """Return the name of the SSM parameter that a value is from, None if it is from none."""

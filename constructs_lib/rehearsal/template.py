@@ -87,6 +87,10 @@ class Template:
         """Return a value with every intrinsic function resolved."""
         return self._resolver.value(value, "template.value")
 
+    def referred_to(self, value: Any) -> set[str]:
+        """Return the logical ids of the resources that a value refers to."""
+        return self._resolver.made_for(value)
+
     def custom_resources(self) -> list[str]:
         """Return the logical ids of the custom resources that a function of the template makes."""
         kinds = {str(resource["Type"]) for resource in self.body["Resources"].values()}

@@ -493,6 +493,20 @@ def is_marker(value: object) -> TypeGuard[Marker]:
     return isinstance(value, _MARKERS)
 
 
+def markers_in(raw: Any) -> Iterator[Any]:
+    """Every marker in a settled value, at whatever depth, those in texts too."""
+    if isinstance(raw, PartText):
+        yield from raw.markers()
+    if is_marker(raw):
+        yield raw
+    elif isinstance(raw, Mapping):
+        for each in raw.values():
+            yield from markers_in(each)
+    elif isinstance(raw, (list, tuple)):
+        for each in raw:
+            yield from markers_in(each)
+
+
 def mapping(value: object) -> dict[str, Any]:
     """The value if it is a mapping, else an empty one: a malformed template has no answer there."""
     return dict(value) if isinstance(value, _MAPPINGS) else {}

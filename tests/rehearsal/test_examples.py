@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from constructs_lib.rehearsal.alternatives import ALTERNATIVES
 from constructs_lib.rehearsal.report import Rehearsal
 from constructs_lib.rehearsal.run import rehearse
 from constructs_lib.rehearsal.trace import Job, Trace
@@ -54,6 +55,13 @@ def test_an_example_is_rehearsed(example: str) -> None:
         assert found.remarks == []
     else:
         assert found.remarks
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_an_example_is_compared_with_every_alternative(example: str) -> None:
+    found = rehearse(_the_fleet(templates(example)), WORK, compare=True)
+
+    assert found.alternatives.keys() >= {each.name for each in ALTERNATIVES}
 
 
 def test_some_examples_are_woken_by_a_queue() -> None:

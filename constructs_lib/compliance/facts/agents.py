@@ -21,9 +21,9 @@ from constructs_lib.agent.section_rules import section_entries, section_path
 from constructs_lib.compliance.deployment import Deployment, Resource, once
 from constructs_lib.compliance.facts.launches import Launch, launches
 from constructs_lib.compliance.facts.scripts import commands_in, decoded
-from constructs_lib.compliance.values import NotKnown, Value, markers_in
+from constructs_lib.compliance.values import NotKnown, Value
 from constructs_lib.errors import ArgumentError
-from constructs_lib.template.settling import Made, PartText, is_marker
+from constructs_lib.template.settling import Made, PartText, is_marker, markers_in
 
 PARAMETER = "AWS::SSM::Parameter"
 DEFAULT_NAMESPACE = "CWAgent"

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from constructs_lib.compliance.deployment import Deployment, Resource, once
-from constructs_lib.compliance.values import NotKnown, Value, markers_in
-from constructs_lib.template.settling import Made, Unknown, is_marker
+from constructs_lib.compliance.values import NotKnown, Value
+from constructs_lib.template.settling import Made, Unknown, is_marker, markers_in
 
 ALARM = "AWS::CloudWatch::Alarm"
 COMPOSITE_ALARM = "AWS::CloudWatch::CompositeAlarm"

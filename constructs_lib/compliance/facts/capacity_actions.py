@@ -19,8 +19,8 @@ from constructs_lib.compliance.facts.roles import ROLE, SERVERLESS_FUNCTION
 from constructs_lib.compliance.facts.scalable_targets import is_lowered as is_lowered_target
 from constructs_lib.compliance.facts.scalable_targets import targets_of
 from constructs_lib.compliance.facts.scaling_policies import POLICY, TARGET_TRACKING, Policy, groups_by_name
-from constructs_lib.compliance.values import NotKnown, Value, any_of, markers_in
-from constructs_lib.template.settling import Made
+from constructs_lib.compliance.values import NotKnown, Value, any_of
+from constructs_lib.template.settling import Made, markers_in
 
 SCHEDULED_ACTION = "AWS::AutoScaling::ScheduledAction"
 CAPACITY_PROVIDER = "AWS::ECS::CapacityProvider"

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from constructs_lib.compliance.deployment import Deployment, Resource, Stack
-from constructs_lib.compliance.values import NotKnown, Step, Value, markers_in
-from constructs_lib.template.settling import Unknown
+from constructs_lib.compliance.values import NotKnown, Step, Value
+from constructs_lib.template.settling import Unknown, markers_in
 
 _ZONE = re.compile(r"([a-z]{2,4}(?:-[a-z]+){1,2}-\d+)(?:[a-z]|-[a-z].*)")
 _PLACES = ("AvailabilityZone", "AvailabilityZones")

@@ -9,8 +9,8 @@ from constructs_lib.compliance.deployment import Deployment, Resource
 from constructs_lib.compliance.facts.launches import BATCH, NODE_GROUP, Launch
 from constructs_lib.compliance.facts.managed_policies import managed_policy
 from constructs_lib.compliance.facts.policies import Statement, policy_statements, settled
-from constructs_lib.compliance.values import NotKnown, Value, any_of, markers_in
-from constructs_lib.template.settling import Made, PartText, Unknown
+from constructs_lib.compliance.values import NotKnown, Value, any_of
+from constructs_lib.template.settling import Made, PartText, Unknown, markers_in
 
 ROLE = "AWS::IAM::Role"
 PROFILE = "AWS::IAM::InstanceProfile"
