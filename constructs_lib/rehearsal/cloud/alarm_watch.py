@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from math import inf
 from typing import NamedTuple
@@ -76,7 +76,8 @@ class AlarmWatch:
         """When an alarm last changed, or was first evaluated."""
         self._unseen: dict[str, list[Key]] = {}
         """The series that nobody has published yet, of each alarm that has been evaluated."""
-        self._acts: Callable[[str], bool] = _nothing_acts
+        self._acting: frozenset[str] = frozenset()
+        """The alarms that can change the fleet, by an action of theirs or of a composite alarm that asks for them."""
 
     def read(self, template: Template, acts: Callable[[str], bool]) -> None:
         """Take the alarms of a template; ``acts`` says of an action's target whether it can change the fleet."""
@@ -91,11 +92,21 @@ class AlarmWatch:
             each.state = self.states[each.name]
         self._memories.clear()
         self._unseen.clear()
-        self._acts = acts
+        self._acting = self._that_act(acts)
+
+    def _that_act(self, acts: Callable[[str], bool]) -> frozenset[str]:
+        acting = {name for name, alarm in self.alarms.items() if _does(alarm.actions, acts)}
+        # Each of them comes after those that it asks for.
+        for composite in reversed(self.composites):
+            if composite.name in acting or _does(composite.actions, acts):
+                acting |= {composite.name} | composite.alarms
+        return frozenset(acting)
 
     def acts_on(self, keys: Collection[Key]) -> bool:
         """Return whether an alarm that can change the fleet asks for one of these series."""
-        return any(self._can_act(alarm) and not set(keys).isdisjoint(alarm.metrics) for alarm in self.alarms.values())
+        return any(
+            name in self._acting and not set(keys).isdisjoint(alarm.metrics) for name, alarm in self.alarms.items()
+        )
 
     @property
     def notes(self) -> list[str]:
@@ -103,7 +114,7 @@ class AlarmWatch:
         return [
             f"{name} saw no data of {namespace} {metric} ({_written(dimensions)}): nothing published it"
             for name, unseen in self._unseen.items()
-            if self._can_act(self.alarms[name])
+            if name in self._acting
             for namespace, metric, dimensions in unseen
         ]
 
@@ -135,16 +146,16 @@ class AlarmWatch:
             return False
         if now <= memory.sleeps_until and memory.upsets == self._store.upsets:
             return True
-        rests = memory.rest.lasts(self._store, now) and self._may_rest(alarm, self.states[name], now % _CYCLE)
+        rests = memory.rest.lasts(self._store, now) and self._may_rest(name, alarm, now % _CYCLE)
         if rests:
-            is_asked_next = now - now % _CYCLE + _CYCLE if alarm.leaves_open and self._can_act(alarm) else inf
+            is_asked_next = now - now % _CYCLE + _CYCLE if alarm.leaves_open and name in self._acting else inf
             memory.sleeps_until = min(memory.rest.until, is_asked_next - 1)
             memory.upsets = self._store.upsets
         return rests
 
-    def _may_rest(self, alarm: Alarm, state: State, phase: int) -> bool:
+    def _may_rest(self, name: str, alarm: Alarm, phase: int) -> bool:
         # What is open in its metric math is asked of an alarm that rests as well.
-        return state == "OK" and (phase != 0 or not alarm.leaves_open or not self._can_act(alarm))
+        return self.states[name] == "OK" and (phase != 0 or not alarm.leaves_open or name not in self._acting)
 
     def _evaluate(self, name: str, alarm: Alarm, now: int) -> Iterator[Action]:
         memory = self._memories.get(name)
@@ -155,7 +166,7 @@ class AlarmWatch:
         wanted = self._unseen.get(name)
         if wanted is None or wanted:
             self._unseen[name] = [key for key in wanted or alarm.metrics if not self._store.knows(key)]
-        rest = memory.rest if self._may_rest(alarm, before, phase) else None
+        rest = memory.rest if self._may_rest(name, alarm, phase) else None
         if rest is not None and rest.renew(self._store, now):
             return
         seen_at, points = memory.points.get(phase, (now, None))
@@ -168,7 +179,7 @@ class AlarmWatch:
         state = memory.next_state(points, before)
         # Longer ranges, which are in doubt, see a change for longer.
         is_asked = state != before or (phase == 0 and (new or not alarm.is_steady(self._store, now, cycle=_CYCLE)))
-        if is_asked and self._can_act(alarm):
+        if is_asked and name in self._acting:
             asked = alarm.judge(self._store, now, before, extra=self._extra, reading=self._reading, slots=memory.slots)
             self.doubts.update(asked.doubts)
         self._note(name, state, now, state != before)
@@ -179,9 +190,6 @@ class AlarmWatch:
         slots = alarm.slots(self._reading)
         rests = slots is not None and not alarm.actions["OK"]
         return _Memory(alarm, slots, Rest(alarm, slots, self._reading) if slots is not None and rests else None)
-
-    def _can_act(self, alarm: Alarm) -> bool:
-        return any(self._acts(target) for targets in alarm.actions.values() for target in targets)
 
     def _note(self, name: str, state: State, now: int, changed: bool) -> None:
         self.states[name] = state
@@ -196,5 +204,5 @@ def _written(dimensions: Iterable[tuple[str, str]]) -> str:
     return ", ".join(f"{name} {value}" for name, value in sorted(dimensions)) or "without dimensions"
 
 
-def _nothing_acts(_target: str) -> bool:
-    return False
+def _does(actions: Mapping[State, Iterable[str]], acts: Callable[[str], bool]) -> bool:
+    return any(acts(target) for targets in actions.values() for target in targets)

@@ -30,7 +30,7 @@ def _alarm(metric: str, action: str, queue: str = "Jobs") -> Body:
 
 def _watch(store: MetricStore, **alarms: Body) -> AlarmWatch:
     watch = AlarmWatch(store, extra=2, reading=MathReading())
-    watch.read(Template(plain_template(alarms)), lambda target: target == "Policy")
+    watch.read(Template(plain_template(alarms)), lambda target: target in ("Policy", "Function"))
     return watch
 
 
@@ -56,3 +56,23 @@ def test_dimension_that_nobody_publishes_is_no_data() -> None:
 
 def test_alarms_that_were_never_evaluated_say_nothing() -> None:
     assert _watch(MetricStore({}), Blind=_alarm("Age", "Policy")).notes == []
+
+
+def test_alarms_that_act_through_a_composite_alarm_alone_are_asked_as_those_that_act_themselves() -> None:
+    composite = {"AlarmRule": "ALARM(Middle)", "AlarmActions": ["Function"], "ActionsSuppressor": "Holds"}
+    periods = {"ActionsSuppressorWaitPeriod": 60, "ActionsSuppressorExtensionPeriod": 60}
+    watch = _watch(
+        MetricStore({}),
+        Blind=_alarm("Age", "Topic"),
+        Holds=_alarm("Delayed", "Topic"),
+        Mail=_alarm("Visible", "Topic"),
+        Outer=resource("CloudWatch::CompositeAlarm", **composite, **periods),
+        Middle=resource("CloudWatch::CompositeAlarm", AlarmRule="ALARM(Blind)"),
+        Letter=resource("CloudWatch::CompositeAlarm", AlarmRule="ALARM(Mail)", AlarmActions=["Topic"]),
+    )
+    list(watch.tick(5 * MINUTE))
+
+    assert [note.split()[0] for note in watch.notes] == ["Blind", "Holds"]
+    jobs = frozenset({("QueueName", "Jobs")})
+    acted_on = [metric for metric in ("Age", "Delayed", "Visible") if watch.acts_on([("AWS/SQS", metric, jobs)])]
+    assert acted_on == ["Age", "Delayed"]
