@@ -18,6 +18,7 @@ from constructs_lib.rehearsal.record import Record
 from constructs_lib.rehearsal.rooms import nobody_waits
 from constructs_lib.rehearsal.simulate import Controller, Scenario, simulate
 from constructs_lib.rehearsal.trace import Trace
+from constructs_lib.rehearsal.world import Conditions
 
 
 class Fleet(NamedTuple):
@@ -54,6 +55,7 @@ class Alternative:
         like: Record,
         scenario: Scenario,
         seed: int = 0,
+        conditions: Conditions | None = None,
         said: Callable[[float], None] | None = None,
     ) -> Record:
         """Play a trace through it.
@@ -64,6 +66,7 @@ class Alternative:
             like: the record of the fleet's own run.
             scenario: of that run.
             seed: of that run. Default: 0.
+            conditions: how AWS behaves where its documentation leaves it open. Default: as it usually does.
             said: is told of the progress, 0 to 1. Default: nobody is.
         """
         fleet = Fleet(template, like.fleet, like.accelerators, like.maximum)
@@ -75,6 +78,7 @@ class Alternative:
             scenario=scenario,
             seed=seed,
             controller=plan.controller,
+            conditions=conditions,
             said=said,
         )
 

@@ -26,26 +26,8 @@ _COMPARED = ("interrupted_jobs", "unfinished_jobs", "paid_accelerator_hours", "c
 
 
 @dataclass(frozen=True, kw_only=True)
-class Way:
-    """Another way to serve the trace.
-
-    Attributes:
-        title: what it is called.
-        figures: what it comes to.
-        ratio: what it pays, in accelerator-hours, to what the optimum pays for the same work at its own start times;
-            None where the optimum pays nothing.
-        says: what it does, in a sentence. Default: nothing.
-    """
-
-    title: str
-    figures: Figures
-    ratio: float | None
-    says: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
 class Reading:
-    """What a fleet did under one reading of what AWS leaves open.
+    """What a fleet, or another way, did under one reading of what AWS leaves open.
 
     Attributes:
         differs: the conditions that are not as usual.
@@ -65,6 +47,26 @@ class Reading:
         """What differs, and what one would look at to compare it."""
         figures = self.figures.as_json()
         return {"differs": dict(self.differs), **{name: figures[name] for name in _COMPARED}}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Way:
+    """Another way to serve the trace.
+
+    Attributes:
+        title: what it is called.
+        figures: what it comes to.
+        ratio: what it pays, in accelerator-hours, to what the optimum pays for the same work at its own start times;
+            None where the optimum pays nothing.
+        says: what it does, in a sentence. Default: nothing.
+        readings: all readings that were played, the usual one first. Default: none, for what is reckoned.
+    """
+
+    title: str
+    figures: Figures
+    ratio: float | None
+    says: str = ""
+    readings: Sequence[Reading] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -194,7 +196,12 @@ class Rehearsal:
             "optimum": self.optimum.figures.as_json(),
             "nobody_waits": self.nobody_waits.figures.as_json(),
             "alternatives": {
-                name: {"title": way.title, **way.figures.as_json(), "ratio_to_optimum": rounded(way.ratio)}
+                name: {
+                    "title": way.title,
+                    **way.figures.as_json(),
+                    "ratio_to_optimum": rounded(way.ratio),
+                    "readings": [each.as_json() for each in way.readings],
+                }
                 for name, way in self.alternatives.items()
             },
             "conditions": record.conditions,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from constructs_lib.catalog.prices import HOME
 from constructs_lib.rehearsal.alternatives import ALTERNATIVES, Alternative
@@ -112,14 +112,14 @@ def rehearse(
         goal_s=goal_s,
         progress=_Progress(said, runs),
     )
-    record, readings = play.worst(template)
-    figures = play.figures(record)
+    fleet_itself = play.worst("the fleet", play.fleet_of(template))
+    record, figures = fleet_itself.record, play.figures(fleet_itself.record)
     ways = {} if adaptive is None else {"adaptive": play.adaptive(adaptive)}
     ways |= {each.name: play.alternative(each, template, record) for each in ALTERNATIVES} if compare else {}
     return Rehearsal(
         record=record,
         figures=figures,
-        readings=readings,
+        readings=fleet_itself.readings,
         trace=trace,
         scenario=scenario,
         seed=seed,
@@ -131,7 +131,7 @@ def rehearse(
             _as_bought(best_run_without_waiting(record), read.purchasing()), "optimum, nobody waits", _NOBODY_WAITS
         ),
         alternatives=ways,
-        tuning=None if tunable is None else play.tuning(tunable, record, figures, start_s),
+        tuning=None if tunable is None else play.tuning(tunable, fleet_itself, figures, start_s),
     )
 
 
@@ -155,6 +155,18 @@ def together(readings: Sequence[Conditions]) -> Conditions:
         if getattr(reading, each.name) != getattr(usual, each.name)
     }
     return replace(usual, **changed)
+
+
+_Play = Callable[[Conditions | None, Callable[[float], None]], Record]
+"""Plays something under a reading, the usual one by default, and tells how far it is."""
+
+
+class _Worst(NamedTuple):
+    """The worst record, the reading that it came about with, and what was done under each that was played."""
+
+    record: Record
+    conditions: Conditions
+    readings: Sequence[Reading]
 
 
 class _Progress:
@@ -199,77 +211,91 @@ class _Player:
         power = energy(record, self.prices.region).as_json()
         return figures_of(record, cost_usd=self.prices.of(record).usd, power=power, goal_s=self.goal_s)
 
-    def worst(self, template: Mapping[str, Any]) -> tuple[Record, Sequence[Reading]]:
-        """Play the fleet itself, and again where another reading of what AWS leaves open could have mattered.
+    def fleet_of(self, template: Mapping[str, Any]) -> _Play:
+        """How the fleet of a template is played."""
+
+        def play(conditions: Conditions | None, said: Callable[[float], None]) -> Record:
+            return simulate(
+                template,
+                self.trace,
+                fleet=self.fleet,
+                scenario=self.scenario,
+                seed=self.seed,
+                conditions=conditions,
+                said=said,
+            )
+
+        return play
+
+    def worst(self, what: str, play: _Play) -> _Worst:
+        """Play something, and again where another reading of what AWS leaves open could have mattered.
 
         One thing is read another way at a time; if several of these runs are worse than the first, so is all at once
         that made them so. The worst record counts: most jobs cut off, then most left undone, then most paid, then the
-        longest waits. Return it, and what the fleet did under each reading.
+        longest waits.
         """
-        first = self._play(template, self.progress.begin("the fleet"))
+        first = play(None, self.progress.begin(what))
         readings = other_readings(first.doubts)
         self.progress.extend(len(readings))
-        others = [self._play_as(template, each) for each in readings]
-        worse = [pair for pair in zip(readings, others, strict=True) if _harm(pair[1]) > _harm(first)]
-        at_once = together([reading for reading, _ in sorted(worse, key=lambda pair: _harm(pair[1]))])
+        runs = [(Conditions(), first), *((each, self._again(what, play, each)) for each in readings)]
+        worse = sorted((run for run in runs if _harm(run[1]) > _harm(first)), key=lambda run: _harm(run[1]))
+        at_once = together([reading for reading, _ in worse])
         if worse and at_once not in readings:
             self.progress.extend(1)
-            others.append(self._play_as(template, at_once))
-        records = (first, *others)
-        worst = max(records, key=_harm)
-        doubts = sorted({doubt for each in records for doubt in each.doubts})
-        said = [Reading.of(each.conditions, first.conditions, self.figures(each)) for each in records]
-        return replace(worst, doubts=doubts), said
+            runs.append((at_once, self._again(what, play, at_once)))
+        conditions, worst = max(runs, key=lambda run: _harm(run[1]))
+        doubts = sorted({doubt for _, each in runs for doubt in each.doubts})
+        said = [Reading.of(each.conditions, first.conditions, self.figures(each)) for _, each in runs]
+        return _Worst(replace(worst, doubts=doubts), conditions, said)
 
-    def _play_as(self, template: Mapping[str, Any], conditions: Conditions) -> Record:
-        return self._play(template, self.progress.begin("the fleet, read another way"), conditions)
+    def _again(self, what: str, play: _Play, conditions: Conditions) -> Record:
+        return play(conditions, self.progress.begin(f"{what}, read another way"))
 
     def alternative(self, each: Alternative, template: Mapping[str, Any], like: Record) -> Way:
         """Play one of the usual alternatives."""
-        tell = self.progress.begin(each.title)
-        record = each.run(template, self.trace, like=like, scenario=self.scenario, seed=self.seed, said=tell)
-        return self._way(each.title, record, each.says)
+
+        def play(conditions: Conditions | None, said: Callable[[float], None]) -> Record:
+            return each.run(
+                template,
+                self.trace,
+                like=like,
+                scenario=self.scenario,
+                seed=self.seed,
+                conditions=conditions,
+                said=said,
+            )
+
+        return self._way(each.title, self.worst(each.title, play), each.says)
 
     def adaptive(self, template: Mapping[str, Any]) -> Way:
         """Play the fleet as it would be with an adaptive policy."""
-        return self._way(_ADAPTIVE, self._play(template, self.progress.begin(_ADAPTIVE)), _ADAPTS)
+        return self._way(_ADAPTIVE, self.worst(_ADAPTIVE, self.fleet_of(template)), _ADAPTS)
 
     def optimum(self, record: Record, title: str, says: str) -> Way:
         """Sum up what a clairvoyant would have done."""
         figures = self.figures(record)
         return Way(title=title, figures=figures, ratio=ratio(figures, figures), says=says)
 
-    def tuning(self, tunable: Tunable, record: Record, own: Figures, start_s: float) -> Tuning:
-        """Try other settings."""
+    def tuning(self, tunable: Tunable, fleet: _Worst, own: Figures, start_s: float) -> Tuning:
+        """Try other settings, in the reading in which the fleet as it is was worst."""
 
         def play(template: Mapping[str, Any], number: int) -> Figures:
-            return self.figures(self._play(template, self.progress.begin(f"settings {number} of {MOST_RUNS}")))
+            said = self.progress.begin(f"settings {number} of {MOST_RUNS}")
+            return self.figures(self.fleet_of(template)(fleet.conditions, said))
 
         return tune(
             tunable,
             self.trace,
             own=own,
-            accelerators=record.accelerators,
+            accelerators=fleet.record.accelerators,
             cold_start_s=start_s,
             play=play,
         )
 
-    def _way(self, title: str, record: Record, says: str) -> Way:
-        figures = self.figures(record)
-        return Way(title=title, figures=figures, ratio=ratio(figures, self.figures(best_run(record))), says=says)
-
-    def _play(
-        self, template: Mapping[str, Any], tell: Callable[[float], None], conditions: Conditions | None = None
-    ) -> Record:
-        return simulate(
-            template,
-            self.trace,
-            fleet=self.fleet,
-            scenario=self.scenario,
-            seed=self.seed,
-            conditions=conditions,
-            said=tell,
-        )
+    def _way(self, title: str, worst: _Worst, says: str) -> Way:
+        figures = self.figures(worst.record)
+        of_the_least = ratio(figures, self.figures(best_run(worst.record)))
+        return Way(title=title, figures=figures, ratio=of_the_least, says=says, readings=worst.readings)
 
 
 def _as_bought(best: Record, purchasing: Purchasing) -> Record:

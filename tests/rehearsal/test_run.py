@@ -246,6 +246,37 @@ def test_alternatives_are_played_only_if_asked_for(simulated: Callable[..., Simu
     assert asked().tuning is None
 
 
+def test_each_way_is_played_in_the_readings_that_could_matter_to_it_and_the_worst_counts(
+    simulated: Callable[..., Simulated],
+) -> None:
+    def answer(read: Conditions | None) -> Record:
+        paid = 3_000.0 if read is not None and read.extra_periods == 5 else 2_000.0
+        return _as_read(_later(two_jobs(), paid), read, RANGE)
+
+    simulation = simulated(answer)
+    told: list[float] = []
+    found = asked(compare=True, said=lambda _, share: told.append(share))
+
+    assert len(simulation.asked) == 4 * (1 + len(found.alternatives))
+    for way in found.as_json()["alternatives"].values():
+        # On two accelerators.
+        assert way["paid_accelerator_hours"] == pytest.approx(2 * 3_000 / 3_600, abs=1e-6)
+        paid = [each["paid_accelerator_hours"] for each in way["readings"]]
+        assert [round(hours * 1_800) for hours in paid] == [2_000, 2_000, 2_000, 3_000]
+    assert 0 <= min(told) <= max(told) <= 1
+
+
+def test_settings_are_tried_in_the_reading_in_which_the_fleet_was_worst(simulated: Callable[..., Simulated]) -> None:
+    """Otherwise those that are there would be compared by another measure than those that are tried."""
+    simulation = simulated(lambda read: _as_read(cut_off() if read and not read.fill_empty else two_jobs(), read, FILL))
+    asked(tuned=True)
+
+    first, other, *tried = [each["conditions"] for each in simulation.asked]
+    assert (first, other) == (None, Conditions(fill_empty=False))
+    assert tried
+    assert {*tried} == {other}
+
+
 def test_settings_are_tried_in_no_more_runs_than_were_said(simulated: Callable[..., Simulated]) -> None:
     simulation = simulated(lambda _: two_jobs())
     told: list[float] = []
