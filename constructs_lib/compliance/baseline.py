@@ -10,7 +10,7 @@ from typing import Any
 from constructs_lib.compliance.findings import Finding, Location, Report
 from constructs_lib.compliance.formats.json import SCHEMA
 from constructs_lib.errors import ArgumentError
-from constructs_lib.template.settling import items, mapping
+from constructs_lib.template.plain_values import items, mapping
 from constructs_lib.validation import complaint
 
 Fingerprint = tuple[str, str, str, str]

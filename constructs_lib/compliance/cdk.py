@@ -44,7 +44,7 @@ from constructs_lib.compliance.selection import chosen_rules
 from constructs_lib.compliance.sources import located, sources_in
 from constructs_lib.errors import ArgumentError
 from constructs_lib.statements import KEY, SUPPRESS
-from constructs_lib.template.settling import items, mapping
+from constructs_lib.template.plain_values import items, mapping
 from constructs_lib.validation import closest, complaint, text
 
 PLUGIN = "accel-fleet"

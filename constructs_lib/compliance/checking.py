@@ -15,7 +15,7 @@ from constructs_lib.compliance.rule import ERROR, Rule
 from constructs_lib.compliance.suppressions import faults_of, reason_for
 from constructs_lib.compliance.values import Broken, NotKnown, Value, dotted, shown
 from constructs_lib.statements import KEY, SUPPRESS
-from constructs_lib.template.settling import mapping
+from constructs_lib.template.plain_values import mapping
 
 BAD_SUPPRESSION = "suppression-not-usable"
 """Id of the finding that a suppression has no reason, or names no rule: what it was to answer stays."""

@@ -13,7 +13,9 @@ from constructs_lib.compliance.values import Value
 from constructs_lib.errors import FleetError
 from constructs_lib.template.documents import Path, Repeated, parse
 from constructs_lib.template.loops import LOOP, unrolled
-from constructs_lib.template.settling import Made, Surroundings, Template, Unknown, items, mapping, markers_in
+from constructs_lib.template.markers import Made, Unknown, markers_in
+from constructs_lib.template.plain_values import items, mapping
+from constructs_lib.template.settling import Surroundings, Template
 
 T = TypeVar("T")
 

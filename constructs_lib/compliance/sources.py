@@ -16,7 +16,7 @@ from constructs_lib.compliance.deployment import NESTED, Source
 from constructs_lib.errors import FleetError
 from constructs_lib.template.assembly import read_document, templates_in
 from constructs_lib.template.documents import Document, parse
-from constructs_lib.template.settling import mapping
+from constructs_lib.template.plain_values import mapping
 from constructs_lib.validation import complaint
 
 STANDARD = "-"

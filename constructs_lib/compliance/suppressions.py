@@ -17,7 +17,7 @@ from typing import Any
 
 from constructs_lib.compliance.deployment import Resource, Stack
 from constructs_lib.statements import ALL, KEY, SUPPRESS
-from constructs_lib.template.settling import mapping
+from constructs_lib.template.plain_values import mapping
 
 
 @dataclass(frozen=True)

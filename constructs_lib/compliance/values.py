@@ -6,17 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from constructs_lib.template.settling import (
-    Made,
-    PartText,
-    SsmParameter,
-    StackOutput,
-    Unknown,
-    ZoneAt,
-    Zones,
-    is_marker,
-    whole,
-)
+from constructs_lib.template.markers import Made, PartText, SsmParameter, StackOutput, Unknown, ZoneAt, Zones, is_marker
+from constructs_lib.template.plain_values import whole
 
 if TYPE_CHECKING:
     from constructs_lib.compliance.deployment import Resource
@@ -81,7 +72,7 @@ class Value:
     Attributes:
         resource: that has it.
         path: in its ``Properties``.
-        raw: plain data, or a marker of :mod:`constructs_lib.template.settling`. None: absent.
+        raw: plain data, or a marker of :mod:`constructs_lib.template.markers`. None: absent.
     """
 
     resource: Resource

@@ -11,7 +11,7 @@ from typing import Any
 
 from constructs_lib.errors import ArgumentError
 from constructs_lib.preflight.report import Finding
-from constructs_lib.template.settling import items, mapping
+from constructs_lib.template.plain_values import items, mapping
 from constructs_lib.validation import complaint
 
 #: IAM action of each call: (client, method) -> action.

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from constructs_lib.template.settling import Made, items, mapping
+from constructs_lib.template.markers import Made
+from constructs_lib.template.plain_values import items, mapping
 
 # Name of the endpoint service where it is not the prefix of the action.
 _ENDPOINTS = {"cloudwatch": "monitoring"}

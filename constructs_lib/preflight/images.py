@@ -10,7 +10,8 @@ from constructs_lib.preflight.account import Account, Refused, filters, ssm_valu
 from constructs_lib.preflight.machines import Machine, known_machines
 from constructs_lib.preflight.plan import Group, Launch
 from constructs_lib.preflight.report import Finding
-from constructs_lib.template.settling import SsmParameter, Unknown, items, mapping, whole, yes
+from constructs_lib.template.markers import SsmParameter, Unknown
+from constructs_lib.template.plain_values import items, mapping, whole, yes
 
 _ASKED = "image"
 # Words in names of AWS's images and of their parameters, by the accelerators that the image is for.

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from constructs_lib.preflight.account import Account, Refused
-from constructs_lib.template.settling import Unknown, mapping
+from constructs_lib.template.markers import Unknown
+from constructs_lib.template.plain_values import mapping
 
 _DEFAULT_VERSION = "$Default"
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from constructs_lib.catalog import known_types
 from constructs_lib.preflight.account import Account, Refused, filters
-from constructs_lib.template.settling import items, mapping, whole
+from constructs_lib.template.plain_values import items, mapping, whole
 
 _MOST_FILTER_VALUES = 200
 _VIRTUALIZATION = ["hvm"]

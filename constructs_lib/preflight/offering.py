@@ -10,7 +10,7 @@ from constructs_lib.preflight.machines import Machine, machines, matching
 from constructs_lib.preflight.places import Place
 from constructs_lib.preflight.plan import Group
 from constructs_lib.preflight.report import Finding
-from constructs_lib.template.settling import mapping
+from constructs_lib.template.plain_values import mapping
 
 _ASKED = "type offered"
 _ARCHITECTURES = ("x86_64", "arm64")

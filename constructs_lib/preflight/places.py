@@ -9,17 +9,8 @@ from typing import Any
 from constructs_lib.preflight.account import Account, Refused, filters, ssm_value
 from constructs_lib.preflight.plan import Group
 from constructs_lib.preflight.report import Finding
-from constructs_lib.template.settling import (
-    Made,
-    SsmParameter,
-    StackOutput,
-    Unknown,
-    ZoneAt,
-    Zones,
-    items,
-    mapping,
-    whole,
-)
+from constructs_lib.template.markers import Made, SsmParameter, StackOutput, Unknown, ZoneAt, Zones
+from constructs_lib.template.plain_values import items, mapping, whole
 
 _SAY_SUBNETS = "pass --subnet ID"
 _ASKED = "subnets"

@@ -10,18 +10,9 @@ from typing import Any
 
 from constructs_lib.preflight.calls import called_services
 from constructs_lib.template.loops import LOOP
-from constructs_lib.template.settling import (
-    Made,
-    SsmParameter,
-    Template,
-    Unknown,
-    is_marker,
-    items,
-    mapping,
-    moment,
-    whole,
-    yes,
-)
+from constructs_lib.template.markers import Made, SsmParameter, Unknown, is_marker
+from constructs_lib.template.plain_values import items, mapping, moment, whole, yes
+from constructs_lib.template.settling import Template
 
 _GROUP = "AWS::AutoScaling::AutoScalingGroup"
 _TEMPLATE = "AWS::EC2::LaunchTemplate"

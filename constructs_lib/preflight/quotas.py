@@ -18,7 +18,7 @@ from constructs_lib.preflight.account import Account, Refused, account_number, f
 from constructs_lib.preflight.machines import Machine, known_machines
 from constructs_lib.preflight.plan import FLEET_TAG, Group
 from constructs_lib.preflight.report import Finding
-from constructs_lib.template.settling import items, mapping, whole
+from constructs_lib.template.plain_values import items, mapping, whole
 
 ON_DEMAND = "On-Demand"
 SPOT = "Spot"

@@ -10,7 +10,8 @@ from constructs_lib.preflight.account import Account, Refused, filters
 from constructs_lib.preflight.places import Place
 from constructs_lib.preflight.plan import Group, asks_public_address
 from constructs_lib.preflight.report import Finding
-from constructs_lib.template.settling import Made, items, mapping, yes
+from constructs_lib.template.markers import Made
+from constructs_lib.template.plain_values import items, mapping, yes
 
 _ASKED = "agent reachable"
 _EVERYWHERE = ("0.0.0.0/0",)

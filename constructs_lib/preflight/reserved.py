@@ -11,7 +11,8 @@ from constructs_lib.preflight.account import Account, Refused
 from constructs_lib.preflight.places import Place
 from constructs_lib.preflight.plan import Group
 from constructs_lib.preflight.report import Finding
-from constructs_lib.template.settling import Made, Unknown, mapping, moment, whole
+from constructs_lib.template.markers import Made, Unknown
+from constructs_lib.template.plain_values import mapping, moment, whole
 
 _ASKED = "capacity reservation"
 _SOON = ("assessing", "payment-pending", "pending", "scheduled")

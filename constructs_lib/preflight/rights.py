@@ -6,7 +6,8 @@ from constructs_lib.preflight.account import Account, Refused, account_number
 from constructs_lib.preflight.images import keys_of
 from constructs_lib.preflight.plan import Group
 from constructs_lib.preflight.report import Finding
-from constructs_lib.template.settling import mapping, partition
+from constructs_lib.template.plain_values import mapping
+from constructs_lib.template.settling import partition
 
 _SPOT_ROLE = "AWSServiceRoleForEC2Spot"
 _SCALING_ROLE = "AWSServiceRoleForAutoScaling"

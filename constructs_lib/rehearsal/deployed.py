@@ -9,7 +9,7 @@ from constructs_lib.rehearsal.resolving import SURROUNDINGS
 from constructs_lib.rehearsal.value_shapes import an_object
 from constructs_lib.template.loops import without_loops
 from constructs_lib.template.parameters import check_parameters
-from constructs_lib.template.settling import mapping
+from constructs_lib.template.plain_values import mapping
 
 
 def as_deployed(template: Mapping[str, Any], values: Mapping[str, str]) -> Mapping[str, Any]:

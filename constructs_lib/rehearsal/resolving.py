@@ -9,19 +9,19 @@ from constructs_lib.errors import ArgumentError
 from constructs_lib.rehearsal.property_shapes import NESTED
 from constructs_lib.rehearsal.value_shapes import Shape, an_object, anything, missing
 from constructs_lib.template import settling
-from constructs_lib.template.settling import (
+from constructs_lib.template.markers import (
     Made,
     Marker,
     PartText,
     SsmParameter,
     StackOutput,
-    Surroundings,
     Unknown,
     ZoneAt,
     Zones,
     is_marker,
     markers_in,
 )
+from constructs_lib.template.settling import Surroundings
 from constructs_lib.validation import complaint
 
 REGION = "us-east-1"

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from constructs_lib.template.documents import Path
-from constructs_lib.template.settling import Surroundings, Template, is_marker, items, mapping
+from constructs_lib.template.markers import is_marker
+from constructs_lib.template.plain_values import items, mapping
+from constructs_lib.template.settling import Surroundings, Template
 
 LOOP = "Fn::ForEach::"
 """How the key of a loop begins; its name follows."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from constructs_lib.errors import ArgumentError
-from constructs_lib.template.settling import items, mapping
+from constructs_lib.template.plain_values import items, mapping
 from constructs_lib.validation import closest, complaint, instance_of, text
 
 

@@ -1,18 +1,29 @@
 """Reads a CloudFormation template and settles its intrinsic functions as far as that goes without a deploy.
 
-What a value is in the end is one of: plain data, or one of the markers below, which say who would know it.
+What a value is in the end is one of: plain data, or one of the markers, which say who would know it.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timezone
-from typing import Any, TypeGuard
+from typing import Any
 
 from constructs_lib.errors import ArgumentError
+from constructs_lib.template.markers import (
+    Made,
+    PartText,
+    SsmParameter,
+    StackOutput,
+    Unknown,
+    ZoneAt,
+    Zones,
+    holds_marker,
+    is_marker,
+)
+from constructs_lib.template.plain_values import MAPPINGS, items, mapping, whole
 from constructs_lib.validation import complaint
 
 _DEEPEST = 60
@@ -27,89 +38,7 @@ _SSM_PARAMETER = "AWS::SSM::Parameter::Value<"
 _SAY_IT = "write the value into the template"
 
 
-@dataclass(frozen=True)
-class Unknown:
-    """Only a deploy, or a person, knows the value.
-
-    Attributes:
-        reason: why it is not known.
-        cure: how a person makes it known.
-        choices: all that it can be: what a parameter allows, both sides of ``Fn::If``. Empty: it can be anything.
-        name: that a text refers to it by: of a parameter. Empty: it has none.
-    """
-
-    reason: str
-    cure: str
-    choices: tuple[object, ...] = field(default=(), compare=False, kw_only=True)
-    name: str = field(default="", compare=False, kw_only=True)
-
-
-@dataclass(frozen=True)
-class PartText(Unknown):
-    """A text of which only some parts are known: a boot script with the name of a queue in it, an ARN.
-
-    Attributes:
-        parts: texts and markers, in their order.
-    """
-
-    parts: tuple[object, ...] = ()
-
-    @property
-    def known(self) -> str:
-        """The text with ``${...}`` in place of each part that is not known."""
-        return "".join(part if isinstance(part, str) else _placeholder(part) for part in self.parts)
-
-    @property
-    def written(self) -> str:
-        """The text for people: each part that is not known as the template has it, ``${AWS::StackName}``."""
-        return "".join(part if isinstance(part, str) else _placeholder(part, named=True) for part in self.parts)
-
-    def markers(self) -> Iterator[Marker]:
-        """The parts that are not known."""
-        return (part for part in self.parts if is_marker(part))
-
-
-@dataclass(frozen=True)
-class Made:
-    """A resource that a deploy of the template makes, or an attribute of it."""
-
-    home: Template
-    logical_id: str
-    attribute: str | None = None
-
-
-@dataclass(frozen=True)
-class SsmParameter:
-    """What an SSM parameter holds at the deploy, or at the launch."""
-
-    name: str
-
-
-@dataclass(frozen=True)
-class Zones:
-    """The zones that ``Fn::GetAZs`` gives."""
-
-
-@dataclass(frozen=True)
-class ZoneAt:
-    """One of the zones that ``Fn::GetAZs`` gives, by its place in the list."""
-
-    index: int
-
-
-@dataclass(frozen=True)
-class StackOutput:
-    """An output of a stack that is deployed already; no ``stack``: whatever stack exports the name."""
-
-    name: str
-    stack: str | None = None
-
-
-Marker = Unknown | Made | SsmParameter | Zones | ZoneAt | StackOutput
-_MARKERS = (Unknown, Made, SsmParameter, Zones, ZoneAt, StackOutput)
 _NO_VALUE = object()
-_MAPPINGS = (dict, Mapping)
-"""Nearly all are of the first kind, which is told much faster than the second."""
 _CONDITIONS = "Fn::Equals, Fn::And, Fn::Or, Fn::Not and Condition"
 
 
@@ -230,7 +159,7 @@ class Template:
         if isinstance(value, (list, tuple)):
             items = [self._settle(item, depth + 1) for item in value]
             return [item for item in items if item is not _NO_VALUE]
-        if isinstance(value, _MAPPINGS):
+        if isinstance(value, MAPPINGS):
             return self._settle_mapping(value, depth)
         return value
 
@@ -337,7 +266,7 @@ class Template:
 
     def _json(self, argument: object, depth: int) -> object:
         value = self._settle(argument, depth)
-        if _holds_marker(value):
+        if holds_marker(value):
             return value if isinstance(value, Unknown) else Unknown("a part of it is known at the deploy only", _SAY_IT)
         return json.dumps(value)
 
@@ -389,7 +318,7 @@ class Template:
         truth = self._named_condition(argument[0], depth)
         if isinstance(truth, Unknown):
             sides = [self._settle(side, depth) for side in argument[1:]]
-            if sides[0] == sides[1] and not _holds_marker(sides[0]):
+            if sides[0] == sides[1] and not holds_marker(sides[0]):
                 return sides[0]
             return replace(truth, choices=_choices(sides))
         return self._settle(argument[1] if truth else argument[2], depth)
@@ -488,64 +417,8 @@ def _suffix(region: str) -> str:
     return "amazonaws.com.cn" if partition(region) == "aws-cn" else "amazonaws.com"
 
 
-def is_marker(value: object) -> TypeGuard[Marker]:
-    """Whether the value is not plain data."""
-    return isinstance(value, _MARKERS)
-
-
-def markers_in(raw: Any) -> Iterator[Any]:
-    """Every marker in a settled value, at whatever depth, those in texts too."""
-    if isinstance(raw, PartText):
-        yield from raw.markers()
-    if is_marker(raw):
-        yield raw
-    elif isinstance(raw, Mapping):
-        for each in raw.values():
-            yield from markers_in(each)
-    elif isinstance(raw, (list, tuple)):
-        for each in raw:
-            yield from markers_in(each)
-
-
-def mapping(value: object) -> dict[str, Any]:
-    """The value if it is a mapping, else an empty one: a malformed template has no answer there."""
-    return dict(value) if isinstance(value, _MAPPINGS) else {}
-
-
-def items(value: object) -> list[Any]:
-    """The value if it is a list, else an empty one."""
-    return list(value) if isinstance(value, Sequence) and not isinstance(value, str) else []
-
-
-def whole(value: object) -> int | None:
-    """The whole number that the value is or is written as."""
-    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
-        return None
-    try:
-        return int(value)
-    except (ValueError, OverflowError):
-        return None
-
-
-def moment(value: object) -> datetime | None:
-    """The point in time that the value is or is written as."""
-    if isinstance(value, str):
-        try:
-            value = datetime.fromisoformat(value.replace("Z", "+00:00"))
-        except ValueError:
-            return None
-    if not isinstance(value, datetime):
-        return None
-    return value if value.tzinfo else value.replace(tzinfo=timezone.utc)
-
-
-def yes(value: object) -> bool:
-    """Whether the value is true, as a template may write it."""
-    return value is True or (isinstance(value, str) and value.lower() == "true")
-
-
 def _mapping(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, _MAPPINGS) else {}
+    return value if isinstance(value, MAPPINGS) else {}
 
 
 def _malformed(function: str) -> Unknown:
@@ -596,22 +469,8 @@ def _choices(sides: Sequence[object]) -> tuple[object, ...]:
     """All that one of these values can be; empty if one of them can be anything."""
     each_side = [side.choices if isinstance(side, Unknown) else (side,) for side in sides]
     flat = tuple(choice for side in each_side for choice in side)
-    is_open = any(each is None or each is _NO_VALUE or _holds_marker(each) for each in flat)
+    is_open = any(each is None or each is _NO_VALUE or holds_marker(each) for each in flat)
     return () if is_open or not all(each_side) else flat
-
-
-def _placeholder(part: object, *, named: bool = False) -> str:
-    if named and isinstance(part, Unknown) and part.name:
-        return f"${{{part.name}}}"
-    if isinstance(part, Made):
-        return f"${{{part.logical_id}}}" if part.attribute is None else f"${{{part.logical_id}.{part.attribute}}}"
-    return "${unknown}"
-
-
-def _holds_marker(value: object) -> bool:
-    if isinstance(value, Mapping):
-        return any(map(_holds_marker, value.values()))
-    return any(map(_holds_marker, value)) if isinstance(value, list) else is_marker(value)
 
 
 def _combined(function: str, truths: Sequence[bool | Unknown]) -> bool | Unknown | None:

@@ -7,16 +7,8 @@ from typing import Any
 import pytest
 
 from constructs_lib.errors import ArgumentError
-from constructs_lib.template.settling import (
-    Made,
-    SsmParameter,
-    StackOutput,
-    Surroundings,
-    Template,
-    Unknown,
-    ZoneAt,
-    Zones,
-)
+from constructs_lib.template.markers import Made, SsmParameter, StackOutput, Unknown, ZoneAt, Zones
+from constructs_lib.template.settling import Surroundings, Template
 from tests.preflight.fake_account import REGION
 from tests.preflight.templates import settle
 

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from constructs_lib.template.loops import Unrolled, unrolled
-from constructs_lib.template.settling import Surroundings, Template, Unknown
+from constructs_lib.template.markers import Unknown
+from constructs_lib.template.settling import Surroundings, Template
 
 TRANSFORM = "AWS::LanguageExtensions"
 LOOP = "Fn::ForEach::L"

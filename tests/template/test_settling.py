@@ -7,16 +7,9 @@ from typing import Any
 
 import pytest
 
-from constructs_lib.template.settling import (
-    Made,
-    PartText,
-    SsmParameter,
-    StackOutput,
-    Surroundings,
-    Template,
-    Unknown,
-    mapping,
-)
+from constructs_lib.template.markers import Made, PartText, SsmParameter, StackOutput, Unknown
+from constructs_lib.template.plain_values import mapping
+from constructs_lib.template.settling import Surroundings, Template
 
 DOCUMENT: dict[str, Any] = {
     "Parameters": {"Open": {"Type": "String"}, "Known": {"Type": "String", "Default": "gpu"}},

@@ -23,7 +23,7 @@ from constructs_lib.compliance.facts.launches import Launch, launches
 from constructs_lib.compliance.facts.scripts import commands_in, decoded
 from constructs_lib.compliance.values import NotKnown, Value
 from constructs_lib.errors import ArgumentError
-from constructs_lib.template.settling import Made, PartText, is_marker, markers_in
+from constructs_lib.template.markers import Made, PartText, is_marker, markers_in
 
 PARAMETER = "AWS::SSM::Parameter"
 DEFAULT_NAMESPACE = "CWAgent"

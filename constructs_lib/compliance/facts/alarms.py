@@ -13,7 +13,7 @@ from functools import cached_property
 
 from constructs_lib.compliance.deployment import Deployment, Resource, once
 from constructs_lib.compliance.values import NotKnown, Value
-from constructs_lib.template.settling import Made, Unknown, is_marker, markers_in
+from constructs_lib.template.markers import Made, Unknown, is_marker, markers_in
 
 ALARM = "AWS::CloudWatch::Alarm"
 COMPOSITE_ALARM = "AWS::CloudWatch::CompositeAlarm"

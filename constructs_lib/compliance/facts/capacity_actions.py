@@ -20,7 +20,7 @@ from constructs_lib.compliance.facts.scalable_targets import is_lowered as is_lo
 from constructs_lib.compliance.facts.scalable_targets import targets_of
 from constructs_lib.compliance.facts.scaling_policies import POLICY, TARGET_TRACKING, Policy, groups_by_name
 from constructs_lib.compliance.values import NotKnown, Value, any_of
-from constructs_lib.template.settling import Made, markers_in
+from constructs_lib.template.markers import Made, markers_in
 
 SCHEDULED_ACTION = "AWS::AutoScaling::ScheduledAction"
 CAPACITY_PROVIDER = "AWS::ECS::CapacityProvider"

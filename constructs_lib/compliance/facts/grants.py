@@ -16,7 +16,7 @@ from constructs_lib.compliance.facts.roles import (
     statements_of,
 )
 from constructs_lib.compliance.values import NotKnown, Value, any_of
-from constructs_lib.template.settling import Made, markers_in
+from constructs_lib.template.markers import Made, markers_in
 
 CUSTOM = ("Custom::", "AWS::CloudFormation::CustomResource")
 """How the types of resources begin that do what their own function or provider makes of them."""

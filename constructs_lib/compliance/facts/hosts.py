@@ -12,7 +12,7 @@ from constructs_lib.compliance.deployment import Deployment, Resource
 from constructs_lib.compliance.facts.loops import loops_of
 from constructs_lib.compliance.facts.machines import names_accelerators
 from constructs_lib.compliance.values import NotKnown, Value, any_of
-from constructs_lib.template.settling import PartText
+from constructs_lib.template.markers import PartText
 
 ENDPOINT = "AWS::SageMaker::Endpoint"
 CONFIG = "AWS::SageMaker::EndpointConfig"

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from constructs_lib.catalog import ARCHITECTURES
 from constructs_lib.compliance.facts.launches import BATCH, GROUP, NODE_GROUP, Launch
 from constructs_lib.compliance.values import NotKnown, Value
-from constructs_lib.template.settling import SsmParameter
+from constructs_lib.template.markers import SsmParameter
 
 _X86_64, _ARM64 = ARCHITECTURES
 _AL2_ENDED = "2026-06-30"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from constructs_lib.compliance.deployment import Deployment, Resource
 from constructs_lib.compliance.facts.policies import Statement, policy_statements, settled
 from constructs_lib.compliance.values import NotKnown, Value, any_of
-from constructs_lib.template.settling import PartText
+from constructs_lib.template.markers import PartText
 
 KEY = "AWS::KMS::Key"
 REPLICA = "AWS::KMS::ReplicaKey"

@@ -8,7 +8,7 @@ from typing import Any
 from constructs_lib.compliance.deployment import Deployment, Resource, once
 from constructs_lib.compliance.facts.machines import is_accelerated
 from constructs_lib.compliance.values import NotKnown
-from constructs_lib.template.settling import items, mapping
+from constructs_lib.template.plain_values import items, mapping
 
 _REASON = "it is a loop over what only a deploy knows"
 _NAMES_A_TYPE = "InstanceType"

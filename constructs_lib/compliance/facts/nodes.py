@@ -16,7 +16,7 @@ from constructs_lib.compliance.deployment import Deployment, Resource, once
 from constructs_lib.compliance.facts.agents import start_of
 from constructs_lib.compliance.facts.launches import NODE_GROUP, Launch
 from constructs_lib.compliance.values import NotKnown, Value
-from constructs_lib.template.settling import items, mapping
+from constructs_lib.template.plain_values import items, mapping
 
 SCALER = "k8s.io/cluster-autoscaler/"
 OF_NODES = f"{SCALER}node-template/"

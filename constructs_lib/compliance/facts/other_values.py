@@ -13,7 +13,7 @@ from constructs_lib.compliance.facts.hosts import hosts
 from constructs_lib.compliance.facts.launches import accelerated_launches
 from constructs_lib.compliance.facts.machines import types_named
 from constructs_lib.compliance.values import NotKnown, Value
-from constructs_lib.template.settling import items, mapping
+from constructs_lib.template.plain_values import items, mapping
 
 _ANY_OTHER = "\0"
 """Stands for a value that a condition does not name, where the template does not limit what there is."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 
 from constructs_lib.compliance.values import NotKnown, Value, any_of
-from constructs_lib.template.settling import PartText, Unknown, is_marker
+from constructs_lib.template.markers import PartText, Unknown, is_marker
 
 EVERYTHING = "*"
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from constructs_lib.compliance.deployment import Deployment, Resource, Stack
 from constructs_lib.compliance.values import NotKnown, Step, Value
-from constructs_lib.template.settling import Unknown, markers_in
+from constructs_lib.template.markers import Unknown, markers_in
 
 _ZONE = re.compile(r"([a-z]{2,4}(?:-[a-z]+){1,2}-\d+)(?:[a-z]|-[a-z].*)")
 _PLACES = ("AvailabilityZone", "AvailabilityZones")

@@ -10,7 +10,7 @@ from constructs_lib.compliance.facts.launches import BATCH, NODE_GROUP, Launch
 from constructs_lib.compliance.facts.managed_policies import managed_policy
 from constructs_lib.compliance.facts.policies import Statement, policy_statements, settled
 from constructs_lib.compliance.values import NotKnown, Value, any_of
-from constructs_lib.template.settling import Made, PartText, Unknown, markers_in
+from constructs_lib.template.markers import Made, PartText, Unknown, markers_in
 
 ROLE = "AWS::IAM::Role"
 PROFILE = "AWS::IAM::InstanceProfile"

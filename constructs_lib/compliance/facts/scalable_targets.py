@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from constructs_lib.compliance.deployment import Deployment, Resource, once
 from constructs_lib.compliance.facts.grants import is_allowed_on
 from constructs_lib.compliance.values import Broken, NotKnown, Value, any_of
-from constructs_lib.template.settling import Made, PartText, markers_in
+from constructs_lib.template.markers import Made, PartText, markers_in
 
 TARGET = "AWS::ApplicationAutoScaling::ScalableTarget"
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import re
 
-from constructs_lib.template.settling import Made, Marker, PartText, Unknown, is_marker
+from constructs_lib.template.markers import Made, Marker, PartText, Unknown, is_marker
 
 _QUOTED_OR_COMMENT = re.compile(
     r"""\\. | "(?:\\.|[^"\\\n])*" | '[^'\n]*' | (?:^|(?<=[\s;&|(]))\#.*""", re.MULTILINE | re.VERBOSE

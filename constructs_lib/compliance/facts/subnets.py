@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from constructs_lib.compliance.deployment import Resource
 from constructs_lib.compliance.facts.launches import BATCH, FLEET, GROUP, NODE_GROUP, SPOT_FLEET
 from constructs_lib.compliance.values import NotKnown, Value
-from constructs_lib.template.settling import Made, Unknown, ZoneAt, Zones, is_marker
+from constructs_lib.template.markers import Made, Unknown, ZoneAt, Zones, is_marker
 
 SUBNET = "AWS::EC2::Subnet"
 _PLACES = {GROUP: "VPCZoneIdentifier", BATCH: "ComputeResources.Subnets", NODE_GROUP: "Subnets"}

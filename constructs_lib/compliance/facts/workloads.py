@@ -15,7 +15,7 @@ from constructs_lib.compliance.deployment import Resource
 from constructs_lib.compliance.facts.launches import Launch
 from constructs_lib.compliance.values import Value
 from constructs_lib.statements import KEY, WORKLOAD
-from constructs_lib.template.settling import mapping
+from constructs_lib.template.plain_values import mapping
 
 NONE = "none"
 INFERENCE = "inference"

@@ -26,7 +26,7 @@ from constructs_lib.compliance.facts.roles import allows, role_of, statements_of
 from constructs_lib.compliance.rule import ERROR, WARNING, Itself, Rule
 from constructs_lib.compliance.values import Broken, NotKnown, any_of
 from constructs_lib.errors import ArgumentError
-from constructs_lib.template.settling import SsmParameter
+from constructs_lib.template.markers import SsmParameter
 
 _PUBLISH = "cloudwatch:PutMetricData"
 _READ_TAGS = "ec2:DescribeTags"

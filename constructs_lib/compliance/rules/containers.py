@@ -21,7 +21,7 @@ from constructs_lib.compliance.facts.scalable_targets import scales_to_zero, unm
 from constructs_lib.compliance.rule import ERROR, WARNING, Itself, Rule, resources_of
 from constructs_lib.compliance.values import Broken, NotKnown, Value, all_of, any_of
 from constructs_lib.statements import MINIMUM
-from constructs_lib.template.settling import Made
+from constructs_lib.template.markers import Made
 
 _SERVICE = "AWS::ECS::Service"
 _TASK = "AWS::ECS::TaskDefinition"

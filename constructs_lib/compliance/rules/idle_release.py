@@ -21,7 +21,7 @@ from constructs_lib.compliance.facts.owners import accelerated_owners
 from constructs_lib.compliance.facts.scaling_policies import TARGET_TRACKING, Policy
 from constructs_lib.compliance.rule import ERROR, WARNING, Itself, Rule
 from constructs_lib.compliance.values import Broken, NotKnown, Value, all_of, any_of
-from constructs_lib.template.settling import mapping
+from constructs_lib.template.plain_values import mapping
 
 _GROUPS_LINK = "https://docs.aws.amazon.com/autoscaling/ec2/userguide/scaling-overview.html"
 _SCALE_IN = "add a scaling policy that lowers the capacity on an alarm of the accelerators' use, or a scheduled action"

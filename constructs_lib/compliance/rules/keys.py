@@ -11,7 +11,7 @@ from constructs_lib.compliance.facts.launches import GROUP, NODE_GROUP, Launch, 
 from constructs_lib.compliance.facts.policies import Statement, either, elements
 from constructs_lib.compliance.rule import ERROR, Rule
 from constructs_lib.compliance.values import Broken, NotKnown, Value, any_of
-from constructs_lib.template.settling import Made, markers_in
+from constructs_lib.template.markers import Made, markers_in
 
 _PATH_OF_ROLE = "aws-service-role/autoscaling.amazonaws.com/"
 _LINKED_ROLE = "AWS::IAM::ServiceLinkedRole"

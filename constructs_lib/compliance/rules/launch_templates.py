@@ -17,7 +17,7 @@ from constructs_lib.compliance.facts.launches import (
 from constructs_lib.compliance.facts.warm_pools import warm_pool_of
 from constructs_lib.compliance.rule import ERROR, WARNING, Rule
 from constructs_lib.compliance.values import Broken, NotKnown, Value
-from constructs_lib.template.settling import PartText
+from constructs_lib.template.markers import PartText
 
 _MOST_USER_DATA = 16_384
 """Bytes before they are encoded: "Run commands when you launch an EC2 instance with user data input"."""

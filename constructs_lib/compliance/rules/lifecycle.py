@@ -25,7 +25,8 @@ from constructs_lib.compliance.facts.scaling_policies import TARGET_TRACKING, Po
 from constructs_lib.compliance.rule import ERROR, WARNING, Itself, Rule
 from constructs_lib.compliance.values import Broken, NotKnown, Value, all_of, any_of
 from constructs_lib.statements import RUNNING
-from constructs_lib.template.settling import ZoneAt, mapping
+from constructs_lib.template.markers import ZoneAt
+from constructs_lib.template.plain_values import mapping
 
 _WARM_POOL = "AWS::AutoScaling::WarmPool"
 _PROTECTED = "NewInstancesProtectedFromScaleIn"

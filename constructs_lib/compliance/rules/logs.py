@@ -15,7 +15,7 @@ from constructs_lib.compliance.facts.reach import ENDING
 from constructs_lib.compliance.facts.roles import FUNCTION, SERVERLESS_FUNCTION, allows, role_of_function
 from constructs_lib.compliance.rule import WARNING, Itself, Rule
 from constructs_lib.compliance.values import Broken, NotKnown, Value, any_of
-from constructs_lib.template.settling import mapping
+from constructs_lib.template.plain_values import mapping
 
 _LOG_GROUP = "AWS::Logs::LogGroup"
 _RETENTION = "Custom::LogRetention"

@@ -14,7 +14,7 @@ from constructs_lib.compliance.facts.machines import same_for_each
 from constructs_lib.compliance.facts.together import once_a_fleet
 from constructs_lib.compliance.rule import WARNING, Rule
 from constructs_lib.compliance.values import Broken, Value
-from constructs_lib.template.settling import SsmParameter
+from constructs_lib.template.markers import SsmParameter
 
 _REQUIRED = "required"
 _WITH_TOKENS = ("al2023", "amazon-linux-2023")

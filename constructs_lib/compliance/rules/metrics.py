@@ -32,7 +32,7 @@ from constructs_lib.compliance.facts.together import once_a_fleet
 from constructs_lib.compliance.facts.watching import Watch, series_of, watches
 from constructs_lib.compliance.rule import ERROR, WARNING, Rule
 from constructs_lib.compliance.values import Broken, NotKnown, Value, any_of
-from constructs_lib.template.settling import SsmParameter
+from constructs_lib.template.markers import SsmParameter
 
 _CALLS = ("cloudwatch:PutMetricData", "logs:PutLogEvents")
 _ADDON = "AWS::EKS::Addon"

@@ -15,7 +15,7 @@ from constructs_lib.compliance.facts.keys import is_of_aws, key_of, lets_in
 from constructs_lib.compliance.facts.policies import Statement, elements, policy_statements, settled
 from constructs_lib.compliance.rule import ERROR, Rule
 from constructs_lib.compliance.values import Broken, NotKnown, Value, any_of
-from constructs_lib.template.settling import Made, PartText, Unknown, is_marker
+from constructs_lib.template.markers import Made, PartText, Unknown, is_marker
 
 ALARM = "AWS::CloudWatch::Alarm"
 COMPOSITE_ALARM = "AWS::CloudWatch::CompositeAlarm"
