@@ -136,7 +136,7 @@ def _found(rule: Rule[Any], broken: Broken, *, suppressed_at: Resource) -> Findi
         location=_location(broken.resource, broken.path),
     )
     # Either of the two may have the answer: the group, or the launch template that the finding is about.
-    for resource in (broken.resource, suppressed_at):
+    for resource in dict.fromkeys((broken.resource, suppressed_at)):
         reason = reason_for(resource, rule.id)
         if reason is not None:
             return Suppressed(finding=finding, reason=reason)

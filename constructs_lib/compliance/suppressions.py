@@ -55,7 +55,7 @@ def faults_of(stack: Stack, rules: Collection[str]) -> Iterator[tuple[str | None
 
 
 def _listed(metadata: object) -> Iterator[Suppression | object]:
-    ours = mapping(metadata).get(KEY)
+    ours = mapping(metadata).get(KEY) if metadata else None
     if ours is None or (isinstance(ours, Mapping) and SUPPRESS not in ours and ours.keys() <= set(ALL)):
         return
     listed = ours.get(SUPPRESS) if isinstance(ours, Mapping) else ours

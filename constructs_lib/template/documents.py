@@ -122,24 +122,23 @@ class _JsonLines:
 
     def __call__(self, path: Path) -> int:
         position = found = _past(_BLANK, self._text, 0)
+        kept = self._kept
         for step in path:
-            entries = self._entries_at(position)
-            if step not in entries:
+            entries = kept.get(position)
+            if entries is None:
+                entries = kept[position] = dict(self._entries(position))
+            entry = entries.get(step)
+            if entry is None:
                 break
-            found, position = entries[step]
+            found, position = entry
         return bisect_right(self._begins_of_lines, found)
 
     @cached_property
     def _begins_of_lines(self) -> list[int]:
         return list(accumulate((len(line) + 1 for line in self._text.split("\n")), initial=0))
 
-    def _entries_at(self, position: int) -> Mapping[str | int, tuple[int, int]]:
-        """Keys of an object or indices of a list, each with where the entry begins and where its value does."""
-        if position not in self._kept:
-            self._kept[position] = dict(self._entries(position))
-        return self._kept[position]
-
     def _entries(self, position: int) -> Iterator[tuple[str | int, tuple[int, int]]]:
+        """Keys of an object or indices of a list, each with where the entry begins and where its value does."""
         text, decode = self._text, self._decoder.raw_decode
         if text[position] not in "{[":
             return

@@ -23,7 +23,7 @@ from constructs_lib.template.markers import (
     holds_marker,
     is_marker,
 )
-from constructs_lib.template.plain_values import MAPPINGS, items, mapping, whole
+from constructs_lib.template.plain_values import items, mapping, whole
 from constructs_lib.validation import complaint
 
 _DEEPEST = 60
@@ -122,17 +122,17 @@ class Template:
 
     def kind(self, logical_id: str) -> str | None:
         """Type of a resource."""
-        kind = _mapping(self._section("Resources").get(logical_id)).get("Type")
+        kind = mapping(self._section("Resources").get(logical_id)).get("Type")
         return kind if isinstance(kind, str) else None
 
     def properties(self, logical_id: str) -> dict[str, Any]:
         """Properties of a resource, settled."""
-        resource = _mapping(self._section("Resources").get(logical_id))
-        return mapping(self.settle(_mapping(resource.get("Properties"))))
+        resource = mapping(self._section("Resources").get(logical_id))
+        return mapping(self.settle(mapping(resource.get("Properties"))))
 
     def has_default(self, parameter: str) -> bool:
         """Whether a parameter of the template has its default, since nobody passes a value."""
-        declared = _mapping(self._section("Parameters").get(parameter))
+        declared = mapping(self._section("Parameters").get(parameter))
         return "Default" in declared and parameter not in self._surroundings.parameters
 
     def condition(self, name: str) -> bool | Unknown:
@@ -145,10 +145,10 @@ class Template:
         return None if settled is _NO_VALUE else settled
 
     def _section(self, name: str) -> Mapping[str, Any]:
-        return _mapping(self.document.get(name))
+        return mapping(self.document.get(name))
 
     def _is_made(self, resource: object) -> bool:
-        condition = _mapping(resource).get("Condition")
+        condition = mapping(resource).get("Condition")
         return not isinstance(condition, str) or self.condition(condition) is not False
 
     def _settle(self, value: object, depth: int) -> object:
@@ -159,7 +159,7 @@ class Template:
         if isinstance(value, (list, tuple)):
             items = [self._settle(item, depth + 1) for item in value]
             return [item for item in items if item is not _NO_VALUE]
-        if isinstance(value, MAPPINGS):
+        if isinstance(value, (dict, Mapping)):
             return self._settle_mapping(value, depth)
         return value
 
@@ -199,7 +199,7 @@ class Template:
         return Unknown(f"{name} is known at the deploy only", _SAY_IT, name=name) if value is None else value
 
     def _parameter(self, name: str) -> object:
-        declared = _mapping(self._section("Parameters").get(name))
+        declared = mapping(self._section("Parameters").get(name))
         value = self._surroundings.parameters.get(name, declared.get("Default"))
         if is_marker(value) or isinstance(value, (list, dict)):
             return value
@@ -237,7 +237,7 @@ class Template:
         text: object = argument
         own: Mapping[str, Any] = {}
         if isinstance(argument, (list, tuple)) and len(argument) == 2:
-            text, own = argument[0], _mapping(argument[1])
+            text, own = argument[0], mapping(argument[1])
         if not isinstance(text, str):
             return _malformed("Fn::Sub")
         parts: list[object] = []
@@ -294,14 +294,14 @@ class Template:
         if not isinstance(argument, (list, tuple)) or len(argument) < 3:
             return _malformed("Fn::FindInMap")
         table, first, second = (self._settle(part, depth) for part in argument[:3])
-        rows = _mapping(self._section("Mappings").get(table)) if isinstance(table, str) else {}
-        row = _mapping(rows.get(first)) if isinstance(first, str) else {}
+        rows = mapping(self._section("Mappings").get(table)) if isinstance(table, str) else {}
+        row = mapping(rows.get(first)) if isinstance(first, str) else {}
         if isinstance(second, str) and second in row:
             return row[second]
-        default = _mapping(argument[3]).get("DefaultValue") if len(argument) > 3 else None
+        default = mapping(argument[3]).get("DefaultValue") if len(argument) > 3 else None
         if is_marker(first) or is_marker(second):
             # An unknown key leaves each row, or each column, that there is.
-            asked = [_mapping(each) for each in rows.values()] if is_marker(first) else [row]
+            asked = [mapping(each) for each in rows.values()] if is_marker(first) else [row]
             cells = [each.get(second, default) for each in asked] if isinstance(second, str) else list(row.values())
             reason = f"only a deploy tells which entry of mapping {table} is meant"
             cure = "pass --region, or --parameter NAME=VALUE"
@@ -373,7 +373,7 @@ class Template:
         if self._exports is None:
             self._exports = {}  # for a name that hangs on itself
             for id, output in self._section("Outputs").items():
-                name = self._settle(_mapping(_mapping(output).get("Export")).get("Name"), depth)
+                name = self._settle(mapping(mapping(output).get("Export")).get("Name"), depth)
                 if isinstance(name, str):
                     self._exports.setdefault(name, id)
         return self._exports
@@ -383,11 +383,11 @@ class Template:
             return Unknown(f"the nested stack has no output {name}", "correct the reference")
         if name not in self._outputs:
             self._outputs[name] = Unknown(f"output {name} refers to itself", "look at the template")
-            self._outputs[name] = self._settle(_mapping(self._section("Outputs")[name]).get("Value"), depth)
+            self._outputs[name] = self._settle(mapping(self._section("Outputs")[name]).get("Value"), depth)
         return self._outputs[name]
 
     def _stack_output(self, argument: object, depth: int) -> object:
-        asked = _mapping(argument)
+        asked = mapping(argument)
         stack, output = self._settle(asked.get("StackName"), depth), self._settle(asked.get("OutputName"), depth)
         region = self._settle(asked.get("Region", self._surroundings.region), depth)
         if not isinstance(stack, str) or not isinstance(output, str) or region != self._surroundings.region:
@@ -415,10 +415,6 @@ def partition(region: str) -> str:
 
 def _suffix(region: str) -> str:
     return "amazonaws.com.cn" if partition(region) == "aws-cn" else "amazonaws.com"
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, MAPPINGS) else {}
 
 
 def _malformed(function: str) -> Unknown:

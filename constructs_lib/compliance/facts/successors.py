@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from constructs_lib.catalog import AcceleratedType, accelerator, known_types
 
 _NEARLY = 0.9
@@ -20,6 +22,7 @@ def instead_of(facts: AcceleratedType) -> str:
     return f"{chosen}{or_else}, in place of {facts.name}{_price(facts)}"
 
 
+@cache
 def cheapest_like(facts: AcceleratedType) -> AcceleratedType | None:
     """The current type with the lowest list price in us-east-1 whose accelerators are as many, and each as large.
 

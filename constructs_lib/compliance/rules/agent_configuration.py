@@ -181,6 +181,8 @@ def _sub_texts(raw: Any) -> Iterator[str]:
     pending = [raw]
     while pending:
         value = pending.pop()
+        if isinstance(value, str):
+            continue  # Most are, and are told fast.
         if isinstance(value, list):
             pending += value
         elif isinstance(value, Mapping):
@@ -195,7 +197,7 @@ def _with_placeholders(deployment: Deployment) -> Iterator[Itself | NotKnown]:
     """What accelerated instances get boot scripts, files and parameters from, if it has placeholders in Fn::Sub."""
     found: dict[Resource, None] = {}
     for launch in launches(deployment):
-        texts = (launch.resource, launch.owner, *launch.resource.uses(PARAMETER))
+        texts = dict.fromkeys((launch.resource, launch.owner, *launch.resource.uses(PARAMETER)))
         try:
             if launch.is_accelerated():
                 found |= dict.fromkeys(each for each in texts if any(_has_placeholder(each)))
