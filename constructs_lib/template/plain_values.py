@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
+
 def mapping(value: object) -> dict[str, Any]:
     """The value itself if it is a mapping, else an empty one: a malformed template has no answer there."""
     if isinstance(value, dict):  # Nearly all are, which is told much faster than what else is a mapping.
