@@ -19,11 +19,14 @@ EXPECTED: Mapping[str, frozenset[str]] = {
     "batch_spot_kept_warm": frozenset({"minimum-above-zero", "cost-not-attributed"}),
     # Billed while it builds.
     "codebuild_with_a_gpu": frozenset(),
-    # Managed termination protection is the construct's default: github.com/aws/aws-cdk/issues/18179.
-    "ecs_capacity_provider": frozenset({"protection-blocks-deletion", "dead-accelerator-unnoticed"}),
+    # All that the CDK tags groups with is Name. Managed termination protection is the construct's default: github.com/aws/aws-cdk/issues/18179.
+    "ecs_capacity_provider": frozenset(
+        {"cost-not-attributed", "protection-blocks-deletion", "dead-accelerator-unnoticed"}
+    ),
     # Amazon Linux 2, whose support has ended in June 2026. Tasks scale, and never to nothing; instances do not.
     "ecs_load_balanced": frozenset(
         {
+            "cost-not-attributed",
             "no-idle-release",
             "minimum-above-zero",
             "ecs-service-never-at-zero",
@@ -35,6 +38,7 @@ EXPECTED: Mapping[str, frozenset[str]] = {
     # The service follows its queue, its group does not: whoever raises it from 0 has to lower it, too.
     "ecs_queue_processing": frozenset(
         {
+            "cost-not-attributed",
             "no-idle-release",
             "image-family-ended",
             "instance-metadata-v1",
@@ -44,6 +48,7 @@ EXPECTED: Mapping[str, frozenset[str]] = {
     ),
     "ecs_service": frozenset(
         {
+            "cost-not-attributed",
             "no-idle-release",
             "minimum-above-zero",
             "ecs-service-never-at-zero",
@@ -54,6 +59,7 @@ EXPECTED: Mapping[str, frozenset[str]] = {
     ),
     "ecs_tasks_by_the_clock": frozenset(
         {
+            "cost-not-attributed",
             "no-idle-release",
             "minimum-above-zero",
             "image-family-ended",
@@ -68,10 +74,13 @@ EXPECTED: Mapping[str, frozenset[str]] = {
     "github_runners_on_ecs": frozenset(),
     "github_runners_on_instances": frozenset(),
     # The schedule takes it to nothing each evening. The image has the agent, which nothing starts.
-    "group_of_spot_by_the_clock": frozenset({"accelerators-not-measured", "dead-accelerator-unnoticed"}),
+    "group_of_spot_by_the_clock": frozenset(
+        {"cost-not-attributed", "accelerators-not-measured", "dead-accelerator-unnoticed"}
+    ),
     # An image for whatever machine, without drivers, and scaled in by the CPUs while GPUs may be at work.
     "group_on_cpu": frozenset(
         {
+            "cost-not-attributed",
             "minimum-above-zero",
             "busy-instances-unprotected",
             "accelerators-not-measured",

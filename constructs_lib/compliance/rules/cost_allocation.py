@@ -1,16 +1,16 @@
 """To whom accelerators are charged: tags on what a group launches, and budgets that tell somebody.
 
 "Tag Auto Scaling groups and instances", Amazon EC2 Auto Scaling User Guide: tags of the group reach its instances if
-PropagateAtLaunch is true, and never the volumes. ``Nodegroup``, Amazon EKS API Reference: its tags reach nothing else.
-"AWS::EC2::Instance", CloudFormation Template Reference: its tags reach volumes if PropagateTagsToVolumeOnCreation is
-true. Tags that a deploy puts on the stack reach the instances, too; a
-template does not tell them. ``AddTags``, Amazon SageMaker AI API Reference: tags of a domain and of a user profile
-reach the applications that they start. Read 2026-12.
+PropagateAtLaunch is true, and never the volumes. ``Nodegroup``, Amazon EKS API Reference, and "Tag your resources", AWS
+Batch User Guide: tags of a node group and of a compute environment reach nothing else. "AWS::EC2::Instance",
+CloudFormation Template Reference: its tags reach volumes if PropagateTagsToVolumeOnCreation is true. ``AddTags``,
+Amazon SageMaker AI API Reference: tags of a domain and of a user profile reach the applications that they start. Read
+2026-12. Tags that a deploy puts on the stack reach the instances, too; a template does not tell them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from constructs_lib.compliance.deployment import Deployment, Resource
 from constructs_lib.compliance.facts.accelerated_stacks import beside_accelerators
@@ -26,52 +26,51 @@ from constructs_lib.compliance.facts.launches import (
     Launch,
     accelerated_launches,
 )
+from constructs_lib.compliance.facts.tags import can_tell_who_pays, tells_who_pays
 from constructs_lib.compliance.facts.together import once_a_fleet
 from constructs_lib.compliance.rule import WARNING, Itself, Rule
 from constructs_lib.compliance.values import Broken, NotKnown, Value, any_of
 
 _BUDGET = "AWS::Budgets::Budget"
 _BUDGET_ACTION = "AWS::Budgets::BudgetsAction"
-_NAME = "Name"
-"""The tag that consoles show as what a resource is called; the CDK sets it on whatever has tags."""
-_WITHOUT_TAGS = (FLEET, SPOT_FLEET, LAUNCH_TEMPLATE)
+_TAGS_STAY = {
+    NODE_GROUP: (
+        "the launch template",
+        "add {ResourceType: instance, Tags: [...]} to TagSpecifications in LaunchTemplateData",
+    ),
+    BATCH: ("ComputeResources", "write those that tell who pays into ComputeResources.Tags as well"),
+}
+"""Owners whose own tags reach no instance, by where those stand that do; and the cure."""
+_WITHOUT_TAGS = (FLEET, SPOT_FLEET, LAUNCH_TEMPLATE, NODE_GROUP)
 """Owners whose instances get tags by what they are launched with, and in no other way."""
-_FOR_PROGRAMS = ("k8s.io/", "kubernetes.io/", "eks:", "aws:", "AmazonECSManaged")
-"""Tags that programs read on the group itself; they say nothing of who pays."""
 
 
 def _launches_of_groups(deployment: Deployment) -> Iterator[Launch | NotKnown]:
     for launch in accelerated_launches(deployment):
-        if isinstance(launch, NotKnown) or launch.owner.type in (GROUP, NODE_GROUP):
+        if isinstance(launch, NotKnown) or launch.owner.type in (GROUP, *_TAGS_STAY):
             yield launch
 
 
 def _reach_instances(launch: Launch) -> Iterator[Broken]:
-    if not launch.is_left_to_service and _has_tags(launch, "instance"):
+    if not launch.is_left_to_service and _specifies(launch, "instance"):
         return
-    if launch.owner.type == NODE_GROUP:
-        yield from _reach_nodes(launch.owner.properties.at("Tags"))
+    if launch.owner.type in _TAGS_STAY:
+        yield from _reach_by_another_way(launch.owner)
         return
-    tags = [each for each in launch.owner.properties.each("Tags") if not _is_for_programs(each)]
+    tags = [each for each in launch.owner.properties.each("Tags") if can_tell_who_pays(each)]
     if tags and not any_of(lambda each: each.flag("PropagateAtLaunch", default=False), tags):
         yield tags[0].broken(
             "PropagateAtLaunch",
-            must="be true: no tag of the template reaches an instance",
+            must="be true: no tag of the template that can tell who pays reaches an instance",
             cure="set PropagateAtLaunch: true on the tag that tells who pays",
         )
 
 
-def _reach_nodes(tags: Value) -> Iterator[Broken]:
-    meant = [name for name, _ in tags.named() if name != _NAME and not name.startswith(_FOR_PROGRAMS)]
-    if meant:
-        yield tags.broken(
-            must="stand in the launch template, too: those of a node group reach no instance",
-            cure="add {ResourceType: instance, Tags: [...]} to TagSpecifications in LaunchTemplateData",
-        )
-
-
-def _is_for_programs(tag: Value) -> bool:
-    return (tag.searchable("Key") or "").startswith(_FOR_PROGRAMS)
+def _reach_by_another_way(owner: Resource) -> Iterator[Broken]:
+    tags = owner.properties.at("Tags")
+    where, cure = _TAGS_STAY[owner.type]
+    if tells_who_pays(tags) and not tells_who_pays(owner.properties.at("ComputeResources.Tags")):
+        yield tags.broken(must=f"stand in {where}, too: these reach no instance", cure=cure)
 
 
 def _launches_with_templates(deployment: Deployment) -> Iterator[Launch | NotKnown]:
@@ -89,31 +88,31 @@ def _reach_volumes(launch: Launch) -> Iterator[Broken]:
     """Where instances have tags of the template, their volumes have them, too."""
     own = launch.owner.properties
     passed_on = own.at("PropagateTagsToVolumeOnCreation")
-    if (launch.owner.type == INSTANCE and passed_on.flag(default=False)) or _has_tags(launch, "volume"):
+    if (launch.owner.type == INSTANCE and passed_on.flag(default=False)) or _specifies(launch, "volume"):
         return
-    if launch.owner.type == INSTANCE and any_of(_may_tell_who_pays, own.each("Tags")):
+    if launch.owner.type == INSTANCE and tells_who_pays(own.at("Tags")):
         yield passed_on.broken(
             must="be true: the tags of the instance do not reach its volumes",
             cure="set PropagateTagsToVolumeOnCreation: true",
         )
-    elif _has_template(launch) and (_has_tags(launch, "instance") or _passes_tags_on(launch.owner)):
+    elif _has_template(launch) and (_specifies(launch, "instance") or _passes_tags_on(launch.owner)):
         yield launch.setting("TagSpecifications").broken(
-            must="have an entry for volumes: the tags of the instances do not reach them",
+            must="have an entry for volumes that tells who pays: the tags of the instances do not reach them",
             got="none for volumes",
             cure="add {ResourceType: volume, Tags: [...]} to TagSpecifications in LaunchTemplateData",
         )
 
 
-def _has_tags(launch: Launch, kind: str) -> bool:
-    """Whether the launch itself tags what it makes; a launch configuration cannot."""
+def _specifies(launch: Launch, kind: str) -> bool:
+    """Whether the launch itself gives what it makes a tag that can tell who pays; a launch configuration cannot."""
     specifications = launch.setting("TagSpecifications").each()
-    return any_of(lambda each: each.text("ResourceType") == kind and bool(each.each("Tags")), specifications)
+    return any_of(lambda each: each.text("ResourceType") == kind and tells_who_pays(each.at("Tags")), specifications)
 
 
 def _passes_tags_on(owner: Resource) -> bool:
     if owner.type != GROUP:
         return False
-    tags = [each for each in owner.properties.each("Tags") if not _is_for_programs(each)]
+    tags = [each for each in owner.properties.each("Tags") if can_tell_who_pays(each)]
     return any_of(lambda each: each.flag("PropagateAtLaunch", default=False), tags)
 
 
@@ -125,26 +124,26 @@ def _paid_for(deployment: Deployment) -> Iterator[Launch | Itself | NotKnown]:
 
 @once_a_fleet
 def _says_who_pays(subject: Launch | Itself) -> Iterator[Broken]:
-    """A tag of the owner or of its instances, of any key but Name, or a budget; a deploy may add the stack's tags."""
+    """A tag of the owner or of its instances that can tell it, or a budget; a deploy may add the stack's tags."""
     owner = subject.owner if isinstance(subject, Launch) else subject.resource
     deployment = owner.deployment
-    tagged = _has_tags_of_its_own(subject) if isinstance(subject, Launch) else _is_tagged(owner)
+    tagged = _launches_tagged(subject) if isinstance(subject, Launch) else _is_tagged(owner)
     if tagged or deployment.resources(_BUDGET):
         return
     if deployment.unread:
         raise NotKnown(owner, f"{deployment.unread[0]} may add tags or a budget")
     place = _place_for_tags(subject) if isinstance(subject, Launch) else owner.properties.at("Tags")
     tag = "a cost allocation tag, for example CostCenter, that its instances get"
-    where = " by TagSpecifications of its launch template" if owner.type == NODE_GROUP else ""
+    where = " by TagSpecifications of a launch template" if owner.type == NODE_GROUP else ""
     yield place.broken(
         must="say who pays, or a budget has to stand beside it", cure=f"add {tag}{where}, or an AWS::Budgets::Budget"
     )
 
 
 def _is_tagged(host: Resource) -> bool:
-    """Whether a host has a tag; what Studio starts has those of its user and domain, too."""
+    """Whether a host has a tag that can tell it; what Studio starts has those of its user and domain, too."""
     above = host.uses(PROFILE, DOMAIN) if host.type in (APP, PROFILE, SPACE) else []
-    if any_of(lambda each: any_of(_may_tell_who_pays, each.properties.each("Tags")), [host, *above]):
+    if any_of(lambda each: tells_who_pays(each.properties.at("Tags")), [host, *above]):
         return True
     if host.type in (APP, PROFILE, SPACE) and not host.uses(DOMAIN):
         raise NotKnown(host, "its domain, whose tags it gets, is not in the templates")
@@ -153,27 +152,21 @@ def _is_tagged(host: Resource) -> bool:
 
 def _place_for_tags(launch: Launch) -> Value:
     own = launch.owner.properties
+    if launch.owner.type == NODE_GROUP and launch.is_left_to_service:
+        return own.at("LaunchTemplate")
     if launch.owner.type in _WITHOUT_TAGS:
         return launch.setting("TagSpecifications")
     return own.at("ComputeResources.Tags" if launch.owner.type == BATCH else "Tags")
 
 
-def _has_tags_of_its_own(launch: Launch) -> bool:
+def _launches_tagged(launch: Launch) -> bool:
+    """Whether the owner or its instances have such a tag. Of those that reach no instance another rule tells."""
     own = launch.owner.properties
-    for path in ("Tags", "ComputeResources.Tags"):
-        tags = own.at(path)
-        if isinstance(tags.raw, Mapping) and set(tags.raw) - {_NAME}:
-            return True
-        if not isinstance(tags.raw, Mapping) and any_of(_may_tell_who_pays, tags.each()):
-            return True
-    specified = own.each("TagSpecifications")
-    return any_of(lambda each: bool(each.each("Tags")), specified) or (
-        not launch.is_left_to_service and _has_tags(launch, "instance")
+    if any_of(lambda path: tells_who_pays(own.at(path)), ("Tags", "ComputeResources.Tags")):
+        return True
+    return any_of(lambda each: tells_who_pays(each.at("Tags")), own.each("TagSpecifications")) or (
+        not launch.is_left_to_service and _specifies(launch, "instance")
     )
-
-
-def _may_tell_who_pays(tag: Value) -> bool:
-    return not _is_for_programs(tag) and tag.searchable("Key") != _NAME
 
 
 def _budgets(deployment: Deployment) -> Iterator[Itself | NotKnown]:
@@ -202,8 +195,8 @@ RULES = (
         ),
         cure_here="AcceleratedFleet tags what it launches; add your own with Tags.of(fleet).add('CostCenter', ...).",
         cure_plain=(
-            "Add Tags to the group, instance, environment, endpoint or notebook, or an AWS::Budgets::Budget to the "
-            "template."
+            "Add Tags to the group, instance, environment or service, for a node group to TagSpecifications of its "
+            "launch template; or an AWS::Budgets::Budget to the template."
         ),
         link="https://docs.aws.amazon.com/awsaccountbilling/latest/aboutv2/cost-alloc-tags.html",
         subjects=_paid_for,
@@ -211,7 +204,7 @@ RULES = (
     ),
     Rule(
         id="tags-do-not-reach-instances",
-        title="Tags of a group reach its accelerated instances",
+        title="Tags of a group, or of an environment, reach its accelerated instances",
         severity=WARNING,
         practices=("COST03-BP02",),
         why=(
@@ -221,7 +214,7 @@ RULES = (
         cure_here="AcceleratedFleet tags what it launches; Tags.of(fleet).add(...) reaches the instances, too.",
         cure_plain=(
             "Set PropagateAtLaunch: true on the group's tags, or TagSpecifications in the launch template, which alone "
-            "reach the instances of a node group."
+            "reach the instances of a node group; for AWS Batch use ComputeResources.Tags."
         ),
         link="https://docs.aws.amazon.com/autoscaling/ec2/userguide/ec2-auto-scaling-tagging.html",
         subjects=_launches_of_groups,

@@ -9,10 +9,20 @@ def _tag(key: str = "team", *, passed_on: Any = True) -> dict[str, Any]:
     return {"Key": key, "Value": "vision", "PropagateAtLaunch": passed_on}
 
 
-def _tagged(*kinds: str) -> dict[str, Any]:
+def _specified(**keys: str) -> dict[str, Any]:
     return {
-        "TagSpecifications": [{"ResourceType": kind, "Tags": [{"Key": "team", "Value": "vision"}]} for kind in kinds]
+        "TagSpecifications": [
+            {"ResourceType": kind, "Tags": [{"Key": key, "Value": "vision"}]} for kind, key in keys.items()
+        ]
     }
+
+
+def _tagged(*kinds: str) -> dict[str, Any]:
+    return _specified(**dict.fromkeys(kinds, "team"))
+
+
+def _called(*kinds: str) -> dict[str, Any]:
+    return _specified(**dict.fromkeys(kinds, "Name"))
 
 
 def _group_tags(*tags: Any) -> dict[str, Any]:
@@ -47,6 +57,17 @@ def _nodes(tags: Any, *, launch: dict[str, Any] | None = None) -> dict[str, Any]
     made = {"Type": "EC2::LaunchTemplate", "Properties": {"LaunchTemplateData": launch}}
     own = {"InstanceTypes": ["g6.xlarge"], **({} if tags is None else {"Tags": tags}), **chosen}
     return template(Nodes={"Type": "EKS::Nodegroup", "Properties": own}, **({} if launch is None else {"Launch": made}))
+
+
+def _batch(tags: Any, of_instances: Any, *, launch: dict[str, Any] | None = None) -> dict[str, Any]:
+    """A compute environment; ``launch`` is the data of its launch template, which it has then."""
+    chosen = {} if launch is None else {"LaunchTemplate": {"LaunchTemplateId": {"Ref": "Launch"}, "Version": "1"}}
+    made = {"Type": "EC2::LaunchTemplate", "Properties": {"LaunchTemplateData": launch}}
+    computed = {"Type": "EC2", "InstanceTypes": ["g6.xlarge"], "Tags": of_instances, **chosen}
+    own = {"Type": "MANAGED", "ComputeResources": computed, "Tags": tags}
+    return template(
+        Batch={"Type": "Batch::ComputeEnvironment", "Properties": own}, **({} if launch is None else {"Launch": made})
+    )
 
 
 _PASSED_ON = "PropagateTagsToVolumeOnCreation"
@@ -161,10 +182,24 @@ CASES = (
             # "Nodegroup", Amazon EKS API Reference: tags do not propagate to other resources.
             Breaks(template=_nodes({"team": "vision"}), resource="Nodes", property="Tags", got="'team'"),
             Breaks(template=_nodes({"team": "vision"}, launch=_tagged("volume")), resource="Nodes", property="Tags"),
+            # "Tag your resources", AWS Batch User Guide: tags of the environment do not propagate.
+            Breaks(template=_batch({"team": "vision"}, {"Name": "x"}), resource="Batch", property="Tags"),
+            # A name that instances get is no answer to who pays.
+            Breaks(template=_nodes({"team": "vision"}, launch=_called("instance")), resource="Nodes", property="Tags"),
+            Breaks(
+                template=group(launch=_called("instance"), properties=_group_tags(_tag(passed_on=False))),
+                resource="Group",
+                property="Tags[0].PropagateAtLaunch",
+            ),
         ),
         keeps=(
             _nodes({"team": "vision"}, launch=_tagged("instance")),
             _nodes({"Name": "nodes", "k8s.io/cluster-autoscaler/enabled": "true"}),
+            _batch({"team": "vision"}, {"team": "vision"}),
+            _batch({"team": "vision"}, None, launch=_tagged("instance")),
+            _batch({"Name": "x"}, None),
+            # Programs read switches on the group.
+            group(properties=_group_tags(_tag("Schedule", passed_on=False))),
             _nodes(None),
             group(properties=_group_tags(_tag(), _tag("owner", passed_on=False))),
             group(launch=_tagged("instance"), properties=_group_tags(_tag(passed_on=False))),
@@ -214,6 +249,19 @@ CASES = (
                 resource="Fleet",
                 property="SpotFleetRequestConfigData.LaunchSpecifications[0].TagSpecifications",
             ),
+            # The tags of a node group reach no instance, and those that programs read tell nobody who pays.
+            Breaks(template=_nodes(None), resource="Nodes", property="LaunchTemplate", got="nothing"),
+            Breaks(
+                template=_nodes({"eks:cluster-name": "x", "kubernetes.io/cluster/x": "owned"}),
+                resource="Nodes",
+                property="LaunchTemplate",
+            ),
+            Breaks(template=_nodes(None, launch=_called("instance")), resource="Launch", property=_VOLUMES),
+            Breaks(template=group(launch=_called("instance")), resource="Group", property="Tags"),
+            *(
+                Breaks(template=group(properties=_group_tags(_tag(key))), resource="Group", property="Tags")
+                for key in ("AutoStop", "Schedule", "StackName", "GitHub", "Backup", "Patch Group", "ttl", "ManagedBy")
+            ),
             # What something is called does not say who pays.
             Breaks(
                 template=template(
@@ -230,6 +278,11 @@ CASES = (
             group(properties=_group_tags(_tag())),
             group(launch=_tagged("instance")),
             group(Budget={"Type": "Budgets::Budget", "Properties": {}}),
+            _nodes(None, launch=_tagged("instance")),
+            *(
+                group(properties=_group_tags(_tag(key)))
+                for key in ("CostCenter", "Seattle", "DispatchTeam", "business-unit", "Project", "Owner", "StackOwner")
+            ),
             template(
                 Nodes={
                     "Type": "EKS::Nodegroup",
@@ -250,6 +303,9 @@ CASES = (
             Breaks(template=group(launch=_tagged("instance")), resource="Launch", property=_VOLUMES),
             Breaks(template=group(properties=_group_tags(_tag())), resource="Launch", property=_VOLUMES),
             Breaks(template=_instance(), resource="Launch", property=_VOLUMES),
+            Breaks(
+                template=group(launch=_specified(instance="team", volume="Name")), resource="Launch", property=_VOLUMES
+            ),
             # "AWS::EC2::Instance", CloudFormation Template Reference: not unless it is said.
             Breaks(template=_box(Tags=_OWN_TAG), resource="Box", property=_PASSED_ON, got="nothing"),
             Breaks(
@@ -282,6 +338,7 @@ CASES = (
             ),
             # Nobody tags anything: that is another question.
             group(),
+            group(launch=_called("instance")),
             group("m7i.large", launch=_tagged("instance")),
         ),
         unknown=(
