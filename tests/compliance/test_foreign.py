@@ -30,7 +30,7 @@ EXPECTED: Mapping[str, frozenset[str]] = {
             "cost-not-attributed",
         }
     ),
-    "appstream_always_on": frozenset({"streaming-always-on"}),
+    "appstream_always_on": frozenset({"streaming-always-on", "cost-not-attributed"}),
     "arm_type_with_an_x86_image": BARE | {"no-idle-release", "image-of-other-architecture"},
     "batch_gpu_queue": frozenset(),
     # Batch takes instances away by itself, but for its minimum. What runs in containers may measure.
@@ -73,7 +73,7 @@ EXPECTED: Mapping[str, frozenset[str]] = {
         {"may-end-anything", "may-change-any-data", "tags-do-not-reach-volumes", "autoscaler-not-told-of-nodes"}
     ),
     # The template does not say whether the cluster ends after its steps.
-    "emr_with_gpus": frozenset(),
+    "emr_with_gpus": frozenset({"cost-not-attributed"}),
     # Its machines end themselves.
     "fleet_at_once": NOBODY_MEASURES_OR_PAYS,
     "fpga_development_with_hours": frozenset({"accelerators-not-measured"}),

@@ -19,7 +19,8 @@ EXPECTED: Mapping[str, frozenset[str]] = {
     "batch_spot_kept_warm": frozenset({"minimum-above-zero", "cost-not-attributed"}),
     # Billed while it builds.
     "codebuild_with_a_gpu": frozenset(),
-    # All that the CDK tags groups with is Name. Managed termination protection is the construct's default: github.com/aws/aws-cdk/issues/18179.
+    # All that the CDK tags groups with is Name.
+    # Managed termination protection is the construct's default: github.com/aws/aws-cdk/issues/18179.
     "ecs_capacity_provider": frozenset(
         {"cost-not-attributed", "protection-blocks-deletion", "dead-accelerator-unnoticed"}
     ),

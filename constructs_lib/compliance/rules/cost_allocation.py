@@ -26,6 +26,7 @@ from constructs_lib.compliance.facts.launches import (
     Launch,
     accelerated_launches,
 )
+from constructs_lib.compliance.facts.other_services import KINDS, accelerated
 from constructs_lib.compliance.facts.tags import can_tell_who_pays, tells_who_pays
 from constructs_lib.compliance.facts.together import once_a_fleet
 from constructs_lib.compliance.rule import WARNING, Itself, Rule
@@ -120,6 +121,7 @@ def _paid_for(deployment: Deployment) -> Iterator[Launch | Itself | NotKnown]:
     yield from accelerated_launches(deployment)
     for host in hosts(deployment):
         yield host if isinstance(host, NotKnown) else Itself(host)
+    yield from accelerated(*KINDS)(deployment)
 
 
 @once_a_fleet

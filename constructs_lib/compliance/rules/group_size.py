@@ -6,27 +6,24 @@ EC2 Auto Scaling User Guide, read 2026-11.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from constructs_lib.compliance.deployment import Deployment, Resource
 from constructs_lib.compliance.facts.launches import BATCH, GROUP, LAUNCH_CONFIGURATION, NODE_GROUP
-from constructs_lib.compliance.facts.machines import names_accelerators
+from constructs_lib.compliance.facts.other_services import DEADLINE, GAME_SERVERS, PCS, is_accelerated
 from constructs_lib.compliance.facts.owners import accelerated_owners
 from constructs_lib.compliance.facts.reasons import has_stated
 from constructs_lib.compliance.rule import ERROR, WARNING, Itself, Rule, resources_of
-from constructs_lib.compliance.values import Broken, NotKnown, any_of
+from constructs_lib.compliance.values import Broken, NotKnown
 from constructs_lib.statements import MINIMUM
 
-_PCS = "AWS::PCS::ComputeNodeGroup"
-_DEADLINE = "AWS::Deadline::Fleet"
-_GAME_SERVERS = "AWS::GameLift::Fleet"
 _MINIMUM = {
     GROUP: "MinSize",
     BATCH: "ComputeResources.MinvCpus",
     NODE_GROUP: "ScalingConfig.MinSize",
-    _PCS: "ScalingConfiguration.MinInstanceCount",
-    _DEADLINE: "MinWorkerCount",
-    _GAME_SERVERS: "MinSize",
+    PCS: "ScalingConfiguration.MinInstanceCount",
+    DEADLINE: "MinWorkerCount",
+    GAME_SERVERS: "MinSize",
 }
 _GROUP_LINK = "https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resource-autoscaling-autoscalinggroup.html"
 _SOURCES = ("LaunchTemplate", "MixedInstancesPolicy", "LaunchConfigurationName", "InstanceId")
@@ -34,7 +31,7 @@ _SOURCES = ("LaunchTemplate", "MixedInstancesPolicy", "LaunchConfigurationName",
 
 def _with_minimum(deployment: Deployment) -> Iterator[Itself | NotKnown]:
     yield from accelerated_owners(GROUP, BATCH, NODE_GROUP, having=_has_minimum)(deployment)
-    yield from resources_of(*_SERVICES, having=_keeps_accelerated)(deployment)
+    yield from resources_of(PCS, DEADLINE, GAME_SERVERS, having=_keeps_accelerated)(deployment)
 
 
 def _has_minimum(owner: Resource) -> bool:
@@ -46,28 +43,7 @@ def _has_minimum(owner: Resource) -> bool:
 
 
 def _keeps_accelerated(service: Resource) -> bool:
-    return _has_minimum(service) and _SERVICES[service.type](service)
-
-
-def _computes_accelerated(resource: Resource) -> bool:
-    configured = resource.properties.each("InstanceConfigs")
-    return any_of(lambda each: names_accelerators(each.at("InstanceType")), configured)
-
-
-def _renders_accelerated(resource: Resource) -> bool:
-    asked = resource.properties.at("Configuration.ServiceManagedEc2.InstanceCapabilities.AcceleratorCapabilities")
-    return not asked.is_absent
-
-
-def _plays_accelerated(resource: Resource) -> bool:
-    return names_accelerators(resource.properties.at("EC2InstanceType"))
-
-
-_SERVICES: dict[str, Callable[[Resource], bool]] = {
-    _PCS: _computes_accelerated,
-    _DEADLINE: _renders_accelerated,
-    _GAME_SERVERS: _plays_accelerated,
-}
+    return _has_minimum(service) and is_accelerated(service)
 
 
 def _rests_at_zero(subject: Itself) -> Iterator[Broken]:

@@ -122,6 +122,30 @@ def _studio(**domain: Any) -> dict[str, Any]:
 
 _GROUPS_OF_CLUSTER = [{"InstanceType": "ml.m5.large"}, {"InstanceType": "ml.p5.48xlarge"}]
 
+_OF_SERVICES: list[dict[str, Any]] = [
+    {"Type": "AppStream::Fleet", "Properties": {"InstanceType": "stream.graphics.g5.xlarge"}},
+    {"Type": "AppStream::ImageBuilder", "Properties": {"InstanceType": "stream.graphics.g5.xlarge"}},
+    {"Type": "WorkSpaces::Workspace", "Properties": {"WorkspaceProperties": {"ComputeTypeName": "GRAPHICS_G4DN"}}},
+    {"Type": "EMR::Cluster", "Properties": {"Instances": {"CoreInstanceGroup": {"InstanceType": "g5.xlarge"}}}},
+    {"Type": "CodeBuild::Fleet", "Properties": {"EnvironmentType": "LINUX_GPU_CONTAINER", "BaseCapacity": 1}},
+    {"Type": "GameLift::Fleet", "Properties": {"EC2InstanceType": "g5.xlarge"}},
+    {"Type": "GameLift::ContainerFleet", "Properties": {"InstanceType": "g5.xlarge"}},
+    {
+        "Type": "Deadline::Fleet",
+        "Properties": {
+            "Configuration": {
+                "ServiceManagedEc2": {"InstanceCapabilities": {"AcceleratorCapabilities": {"Selections": []}}}
+            }
+        },
+    },
+    {"Type": "PCS::ComputeNodeGroup", "Properties": {"InstanceConfigs": [{"InstanceType": "p5.48xlarge"}]}},
+]
+
+
+def _with_tags(resource: dict[str, Any], tags: Any) -> dict[str, Any]:
+    return {**resource, "Properties": {**resource["Properties"], "Tags": tags}}
+
+
 CASES = (
     Case(
         rule="cost-not-attributed",
@@ -140,10 +164,14 @@ CASES = (
             Breaks(template=_app(), resource="App", property="Tags"),
             Breaks(template=_studio(), resource="User", property="Tags"),
             Breaks(template=_studio(DefaultUserSettings=_DEFAULT), resource="Domain", property="Tags"),
+            *(Breaks(template=template(Host=each), resource="Host", property="Tags") for each in _OF_SERVICES),
         ),
         keeps=(
             _endpoint(Tags=_OWN_TAG),
             _endpoint("ml.m5.large"),
+            *(template(Host=_with_tags(each, _OWN_TAG)) for each in _OF_SERVICES[:-1]),
+            # Its tags are an object.
+            template(Host=_with_tags(_OF_SERVICES[-1], {"team": "vision"})),
             _of_sagemaker("NotebookInstance", InstanceType="ml.g5.xlarge", Tags=_OWN_TAG),
             _of_sagemaker("Cluster", InstanceGroups=_GROUPS_OF_CLUSTER, Tags=_OWN_TAG),
             _of_sagemaker("Cluster", InstanceGroups=_GROUPS_OF_CLUSTER[:1]),

@@ -1,4 +1,7 @@
-"""``AWS::AppStream::Fleet``, ``AWS::WorkSpaces::Workspace``, ``AWS::EMR::Cluster``, ``AWS::CodeBuild::Fleet``."""
+"""Of AppStream, WorkSpaces, EMR, CodeBuild and GameLift, by the AWS CloudFormation Template Reference; "Image Builder
+Actions", Amazon AppStream 2.0 Administration Guide; "Manage Scaling an Amazon GameLift Servers Fleet To/From Zero",
+Amazon GameLift Servers Developer Guide.
+"""
 
 from __future__ import annotations
 
@@ -282,4 +285,91 @@ _BUILDS = Case(
     ),
 )
 
-CASES = (_STREAMS, _DESKTOPS, _CLUSTERS, _BUILDS)
+
+def _builder(kind: object = "stream.graphics.g5.xlarge", *, told: object = None) -> Any:
+    own = {"Name": "designers", "InstanceType": kind, "ImageName": "image"}
+    return {"Type": "AppStream::ImageBuilder", "Properties": own, **({} if told is None else {"Metadata": told})}
+
+
+_BUILDERS = Case(
+    rule="image-builder-never-stops",
+    breaks=(
+        Breaks(template=template(Builder=_builder()), resource="Builder"),
+        # Who may stop fleets may not stop image builders.
+        Breaks(
+            template=template(Builder=_builder(), Role=_role("appstream:StopFleet")),
+            resource="Builder",
+        ),
+    ),
+    keeps=(
+        template(Builder=_builder("stream.standard.large")),
+        template(Builder=_builder(told=_STATED)),
+        template(
+            Builder=_builder(),
+            Role=_role("appstream:StopImageBuilder", on={"Fn::Sub": "arn:aws:appstream:*:*:image-builder/${Builder}"}),
+        ),
+    ),
+    unknown=(
+        template(Builder=_builder(), Role=_role("appstream:StopImageBuilder")),
+        _PARAMETERS | template(Builder=_builder(_GIVEN)),
+        _with_macro(template(Builder=_builder())),
+    ),
+)
+
+
+def _servers(kind: object = "g5.xlarge", *, told: object = None, **properties: object) -> Any:
+    own = {"Name": "matches", "EC2InstanceType": kind, **properties}
+    return {"Type": "GameLift::Fleet", "Properties": own, **({} if told is None else {"Metadata": told})}
+
+
+def _at(least: object = 0, *, desired: object = None, by: str | None = None) -> dict[str, Any]:
+    """A location with its sizes; ``by`` is the strategy of its managed capacity."""
+    managed = {} if by is None else {"ManagedCapacityConfiguration": {"ZeroCapacityStrategy": by}}
+    wanted = {} if desired is None else {"DesiredEC2Instances": desired}
+    return {"Location": "us-west-2", "LocationCapacity": {"MinSize": least, "MaxSize": 3, **wanted, **managed}}
+
+
+_PLAYED_BY_CONTAINERS = {"Type": "GameLift::ContainerFleet", "Properties": {"InstanceType": "g5.xlarge"}}
+_POLICY = {"Name": "sessions", "PolicyType": "TargetBased", "MetricName": "PercentAvailableGameSessions"}
+_CAPACITY = "Locations[0].LocationCapacity.ManagedCapacityConfiguration.ZeroCapacityStrategy"
+
+_GAMES = Case(
+    rule="game-servers-never-at-zero",
+    breaks=(
+        # Without locations it has one instance in its home Region.
+        Breaks(template=template(Games=_servers()), resource="Games", property="ScalingPolicies", got="nothing"),
+        Breaks(template=template(Games=_PLAYED_BY_CONTAINERS), resource="Games", property="ScalingPolicies"),
+        Breaks(
+            template=template(Games=_servers(Locations=[_at(1)])), resource="Games", property=_CAPACITY, got="nothing"
+        ),
+        Breaks(
+            template=template(Games=_servers(Locations=[_at(desired=2, by="MANUAL")])),
+            resource="Games",
+            property=_CAPACITY,
+            got="MANUAL",
+        ),
+    ),
+    keeps=(
+        template(Games=_servers("c7i.large")),
+        template(Games=_servers(told=_STATED)),
+        template(Games=_servers(Locations=[_at(by="SCALE_TO_AND_FROM_ZERO")])),
+        template(Games=_servers(Locations=[_at(desired=0)])),
+        template(Games=_servers(DesiredEC2Instances=0)),
+        template(Games=_servers(ScalingPolicies=[_POLICY])),
+        # Of a minimum of the fleet another rule tells.
+        template(Games=_servers(MinSize=1)),
+        template(
+            Games=_servers(),
+            Role=_role("gamelift:UpdateFleetCapacity", on={"Fn::Sub": "arn:aws:gamelift:*:*:fleet/${Games}"}),
+        ),
+    ),
+    unknown=(
+        template(Games=_servers(), Role=_role("gamelift:UpdateFleetCapacity")),
+        _PARAMETERS | template(Games=_servers(_GIVEN)),
+        _PARAMETERS | template(Games=_servers(Locations=[_at(desired=_GIVEN)])),
+        _PARAMETERS | template(Games=_servers(ScalingPolicies=_GIVEN)),
+        _with_macro(template(Games=_servers())),
+    ),
+)
+
+CASES = (_STREAMS, _BUILDERS, _DESKTOPS, _CLUSTERS, _BUILDS, _GAMES)
