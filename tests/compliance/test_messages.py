@@ -14,7 +14,14 @@ from tests.compliance.cases import checked, group, template
     [
         ({"IpProtocol": "tcp", "FromPort": 0, "ToPort": 65535}, "for all ports, SSH, RDP and Jupyter among them"),
         ({"IpProtocol": "-1"}, "for all ports, SSH, RDP and Jupyter among them"),
-        ({"IpProtocol": "tcp", "FromPort": 20, "ToPort": 4000}, "for port 22 (SSH) and port 3389 (RDP)"),
+        (
+            {"IpProtocol": "tcp", "FromPort": 20, "ToPort": 4000},
+            "for port 22 (SSH), port 2375 (Docker) and port 3389 (RDP)",
+        ),
+        (
+            {"IpProtocol": "tcp", "FromPort": 20, "ToPort": 9000},
+            "for port 22 (SSH), port 2375 (Docker), port 3389 (RDP) and 7 others",
+        ),
         ({"IpProtocol": "tcp", "FromPort": 8888, "ToPort": 8888}, "for port 8888 (Jupyter)"),
     ],
 )

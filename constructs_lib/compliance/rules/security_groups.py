@@ -1,9 +1,16 @@
-"""Ports of accelerated instances that are open to everybody: those who look for accelerators to mine on find them."""
+"""Ports of accelerated instances that are open to everybody: those who look for accelerators to mine on find them.
+
+Source: "Security group rules for different use cases", Amazon EC2 User Guide; and who says of their own program that it
+must not be open: "Protect the Docker daemon socket" (2375), Ray "Security" (8265, 10001), Dask "Security" (8786),
+"Kubelet authentication/authorization" (10250). TensorBoard, Gradio, ComfyUI and Ollama listen on the ports given here
+and ask for no password unless they are told to, by their documentation, read 2026-12.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from ipaddress import ip_network
 
 from constructs_lib.compliance.deployment import Deployment, Resource
 from constructs_lib.compliance.facts.launches import BATCH, NODE_GROUP, Launch, accelerated_launches
@@ -14,10 +21,26 @@ from constructs_lib.compliance.values import Broken, NotKnown, Value
 
 _GROUP = "AWS::EC2::SecurityGroup"
 _INGRESS = "AWS::EC2::SecurityGroupIngress"
-_EVERYBODY = ("0.0.0.0/0", "::/0")
-_ADMINISTRATION = {22: "SSH", 3389: "RDP", 8888: "Jupyter"}
-"""Ports behind which whoever gets in has the machine; other ports may be there to serve."""
+_NEARLY_EVERYBODY = 3
+"""Bits of a prefix: an eighth of all addresses, and in IPv6 all that are given out."""
+_ADMINISTRATION = {
+    22: "SSH",
+    2375: "Docker",
+    3389: "RDP",
+    5900: "VNC",
+    6006: "TensorBoard",
+    7860: "Gradio",
+    8188: "ComfyUI",
+    8265: "the Ray dashboard",
+    8786: "the Dask scheduler",
+    8888: "Jupyter",
+    10001: "the Ray client server",
+    10250: "the kubelet",
+    11434: "Ollama",
+}
+"""Ports behind which whoever gets in has the machine, or its accelerators; other ports may be there to serve."""
 _LAST_PORT = 65_535
+_MOST_NAMED = 3
 _EVERY_PORT = "all ports, SSH, RDP and Jupyter among them"
 
 
@@ -80,12 +103,25 @@ def _lets_in_some_only(door: _Door) -> Iterator[Broken]:
 
 def _is_narrow(rule: Value) -> Iterator[Broken]:
     for name in ("CidrIp", "CidrIpv6"):
-        if rule.text(name) in _EVERYBODY and (ports := _open_ports(rule)):
+        bits = _prefix(rule.at(name))
+        if bits is not None and bits <= _NEARLY_EVERYBODY and (ports := _open_ports(rule)):
+            whom = "so much of the Internet" if bits else "everybody"
             yield rule.broken(
                 name,
-                must=f"not be everybody for {ports}",
+                must=f"not be {whom} for {ports}",
                 cure="use Session Manager in place of the port, or name the network that people come from",
             )
+
+
+def _prefix(network: Value) -> int | None:
+    """How many bits of an address are given. None: the rule does not name a network."""
+    text = network.text()
+    if text is None:
+        return None
+    try:
+        return ip_network(text, strict=False).prefixlen
+    except ValueError as error:
+        raise network.not_known(f"it is no network: {error}") from error
 
 
 def _open_ports(rule: Value) -> str:
@@ -101,7 +137,10 @@ def _open_ports(rule: Value) -> str:
     if first <= 1 and last == _LAST_PORT:
         return _EVERY_PORT
     found = [f"port {port} ({name})" for port, name in _ADMINISTRATION.items() if first <= port <= last]
-    return " and ".join(found)
+    if len(found) > _MOST_NAMED:
+        found[_MOST_NAMED:] = [f"{len(found) - _MOST_NAMED} others"]
+    *first_ones, last_one = found or [""]
+    return f"{', '.join(first_ones)} and {last_one}" if first_ones else last_one
 
 
 def _has_remote_access(nodes: Resource) -> bool:
@@ -125,8 +164,8 @@ RULES = (
         severity=WARNING,
         practices=("SEC06-BP02",),
         why=(
-            "Accelerators are what people look for who mine on other people's machines. SSH, RDP and notebooks that "
-            "are open to the Internet are found within minutes."
+            "Accelerators are what people look for who mine on other people's machines. SSH, RDP, notebooks and model "
+            "servers without a password that are open to the Internet are found within minutes."
         ),
         cure_here="The security group of AcceleratedFleet opens no port; people get in by Session Manager.",
         cure_plain="Remove the rule and use Session Manager, or name the network that people come from.",

@@ -43,6 +43,24 @@ CASES = (
             Breaks(template=_doors(_open(22)), resource="Door", property=f"{_FIRST}.CidrIp", got="0.0.0.0/0"),
             Breaks(template=_doors(_open(8888)), resource="Door", property=f"{_FIRST}.CidrIp"),
             Breaks(template=_doors(_open(0, 65535)), resource="Door", property=f"{_FIRST}.CidrIp"),
+            # Who reaches them has the machine, or its accelerators, and is not asked for a password.
+            *(
+                Breaks(template=_doors(_open(port)), resource="Door", property=f"{_FIRST}.CidrIp")
+                for port in (2375, 5900, 6006, 7860, 8188, 8265, 8786, 10001, 10250, 11434)
+            ),
+            # Everybody in two halves, and all addresses that IPv6 has given out.
+            *(
+                Breaks(template=_doors(_open(22, CidrIp=half)), resource="Door", property=f"{_FIRST}.CidrIp", got=half)
+                for half in ("0.0.0.0/1", "128.0.0.0/1", "64.0.0.0/2")
+            ),
+            *(
+                Breaks(
+                    template=_doors({"IpProtocol": "tcp", "FromPort": 22, "ToPort": 22, "CidrIpv6": part}),
+                    resource="Door",
+                    property=f"{_FIRST}.CidrIpv6",
+                )
+                for part in ("0::/0", "::/1", "2000::/3")
+            ),
             Breaks(
                 template=_doors({"IpProtocol": "-1", "CidrIpv6": "::/0"}),
                 resource="Door",
@@ -71,7 +89,9 @@ CASES = (
         ),
         keeps=(
             _doors(_open(22, CidrIp="10.0.0.0/8")),
-            _doors(_open(443), _open(8080)),
+            _doors(_open(443), _open(8080), _open(8000)),
+            _doors(_open(22, CidrIp="3.0.0.0/8")),
+            _doors({"IpProtocol": "tcp", "FromPort": 22, "ToPort": 22, "CidrIpv6": "2001:db8::/32"}),
             _doors(_open(22, IpProtocol="udp")),
             _doors({"IpProtocol": "tcp", "FromPort": 22, "ToPort": 22, "SourceSecurityGroupId": "sg-1"}),
             _doors(_open(22), launch=_interface(AssociatePublicIpAddress=False)),
@@ -81,6 +101,7 @@ CASES = (
         unknown=(
             group(launch={"SecurityGroupIds": ["sg-1"]}),
             _GIVEN | _doors(_open(22, CidrIp={"Ref": "Given"})),
+            _doors(_open(22, CidrIp="everywhere")),
             _GIVEN | _doors(_open(22, FromPort={"Ref": "Given"})),
         ),
     ),
