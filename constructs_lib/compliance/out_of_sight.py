@@ -11,6 +11,7 @@ from constructs_lib.compliance.facts.other_values import OtherValues, accelerate
 from constructs_lib.compliance.rule import WARNING, Rule
 from constructs_lib.compliance.values import NotKnown
 from constructs_lib.template.documents import Repeated
+from constructs_lib.template.plain_values import mapping
 
 _NAMED = 6
 
@@ -39,6 +40,7 @@ def out_of_sight(deployment: Deployment) -> Iterator[NotKnown]:
         yield NotKnown(each.owner, _how_to_ask(each))
     yield from _not_at_hand(deployment)
     for stack in deployment.stacks:
+        yield from _without_their_condition(stack)
         for key in stack.source.repeated:
             place = _place(stack, key)
             if place is not None:
@@ -47,6 +49,16 @@ def out_of_sight(deployment: Deployment) -> Iterator[NotKnown]:
                     f"the key {key.key} is there more than once{on}: CloudFormation takes the last, as this check does"
                 )
                 yield NotKnown(place, reason)
+
+
+def _without_their_condition(stack: Stack) -> Iterator[NotKnown]:
+    there = mapping(stack.source.content.get("Conditions"))
+    if stack.unread or stack.included:
+        return  # What is not read may have more of them.
+    for resource in stack.resources.values():
+        condition = resource.written.get("Condition")
+        if isinstance(condition, str) and condition not in there:
+            yield NotKnown(resource, f"the template has no condition {condition}, and CloudFormation refuses it")
 
 
 def _place(stack: Stack, key: Repeated) -> Resource | None:

@@ -206,3 +206,21 @@ def test_a_key_that_is_there_twice_is_told(text: str, resource: str, where: str)
     (open_,) = check_template(text).not_judged
     assert (open_.rule, open_.resource) == (RULE, resource)
     assert open_.reason.startswith(where)
+
+
+def test_a_condition_that_the_template_does_not_have_is_told_and_the_resource_is_judged() -> None:
+    """CloudFormation refuses it: what the resource would be is of use to whoever mends the name."""
+    box = {"Type": "AWS::EC2::Instance", "Condition": "IsProduction", "Properties": {"InstanceType": "g6.xlarge"}}
+    plain = {"Type": "AWS::SQS::Queue", "Condition": "IsProduct"}
+    has = {"Conditions": {"IsProduct": {"Fn::Equals": [{"Ref": "AWS::Region"}, "eu-west-1"]}}}
+    report = check_template({**has, "Resources": {"Box": box, "Jobs": plain}})
+
+    told = [(each.resource, each.reason) for each in report.not_judged if each.rule == RULE]
+    assert told == [("Box", "the template has no condition IsProduction, and CloudFormation refuses it")]
+    assert "instance-metadata-v1" in {each.rule for each in report.findings}
+
+
+def test_conditions_that_a_macro_or_a_file_may_bring_are_not_missed() -> None:
+    box = {"Type": "AWS::EC2::Instance", "Condition": "IsProduction", "Properties": {"InstanceType": "g6.xlarge"}}
+    report = check_template({"Transform": "House", "Resources": {"Box": box}})
+    assert [each for each in report.not_judged if "no condition" in each.reason] == []
