@@ -76,7 +76,12 @@ EXPECTED: Mapping[str, frozenset[str]] = {
     "github_runners_on_instances": frozenset(),
     # The schedule takes it to nothing each evening. The image has the agent, which nothing starts.
     "group_of_spot_by_the_clock": frozenset(
-        {"cost-not-attributed", "accelerators-not-measured", "dead-accelerator-unnoticed"}
+        {
+            "cost-not-attributed",
+            "accelerators-not-measured",
+            "launch-failure-untold",
+            "dead-accelerator-unnoticed",
+        }
     ),
     # An image for whatever machine, without drivers, and scaled in by the CPUs while GPUs may be at work.
     "group_on_cpu": frozenset(

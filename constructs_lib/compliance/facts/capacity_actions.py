@@ -85,6 +85,15 @@ def is_raised(group: Resource) -> bool:
     return any_of(lambda way: way(group), (_has_size, _policy_raises, _schedule_raises, _role_raises, _is_provided))
 
 
+def is_raised_by_itself(group: Resource) -> bool:
+    """Whether a scaling policy or a schedule raises a group, with nobody looking on.
+
+    Raises:
+        NotKnown: neither is seen to, and one might.
+    """
+    return any_of(lambda way: way(group), (_policy_raises, _schedule_raises))
+
+
 def reaches_zero(owner: Resource) -> bool:
     """Whether the capacity of a group, instance or fleet can come to nothing by what is in the templates.
 

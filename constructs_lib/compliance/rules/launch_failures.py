@@ -11,8 +11,10 @@ from dataclasses import dataclass
 
 from constructs_lib.compliance.deployment import Deployment, Resource, once
 from constructs_lib.compliance.facts.alarms import FUNCTIONS, alarms
+from constructs_lib.compliance.facts.capacity_actions import is_raised_by_itself
+from constructs_lib.compliance.facts.launches import GROUP
+from constructs_lib.compliance.facts.owners import accelerated_owners
 from constructs_lib.compliance.facts.roles import allows, role_of_function
-from constructs_lib.compliance.facts.scaling_policies import policies_by_group
 from constructs_lib.compliance.facts.together import told_together
 from constructs_lib.compliance.facts.watching import series_of
 from constructs_lib.compliance.rule import WARNING, Rule
@@ -29,7 +31,7 @@ _WATCHED = ("GroupInService", "GroupDesired", "GroupPending", "GroupTotal")
 
 @dataclass(frozen=True)
 class _Raised:
-    """Groups that policies raise: one of which somebody is told, or all those that one event rule would do for."""
+    """Groups that raise themselves: one of which somebody is told, or all those that one event rule would do for."""
 
     groups: Sequence[Resource]
     are_told: bool
@@ -40,20 +42,21 @@ class _Raised:
 
 
 def _raised_groups(deployment: Deployment) -> Iterator[_Raised | NotKnown]:
-    """The accelerated groups that policies raise, with nobody looking on."""
+    """The accelerated groups that policies or schedules raise, with nobody looking on."""
     untold: list[Resource] = []
-    for group, policies in policies_by_group(deployment).items():
+    for each in accelerated_owners(GROUP, having=is_raised_by_itself)(deployment):
+        if isinstance(each, NotKnown):
+            yield each
+            continue
         try:
-            if not any_of(lambda policy: policy.raises(), policies):
-                continue
-            if _is_told(group):
-                yield _Raised([group], are_told=True)
+            if _is_told(each.resource):
+                yield _Raised([each.resource], are_told=True)
             else:
-                untold.append(group)
+                untold.append(each.resource)
         except NotKnown as not_known:
             yield not_known
-    for each in told_together(_UNTOLD, untold):
-        yield _Raised(each, are_told=False)
+    for together in told_together(_UNTOLD, untold):
+        yield _Raised(together, are_told=False)
 
 
 def _are_told(raised: _Raised) -> Iterator[Broken]:

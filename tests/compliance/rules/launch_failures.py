@@ -11,6 +11,11 @@ def _scaled(properties: dict[str, Any] | None = None, **more: Any) -> dict[str, 
     return group(properties=properties, **template(Out=raised(), Busy=busy, **more)["Resources"])
 
 
+def _by_the_clock(**sizes: Any) -> dict[str, Any]:
+    morning = {"AutoScalingGroupName": {"Ref": "Group"}, "Recurrence": "0 8 * * *", **sizes}
+    return group(Morning={"Type": "AutoScaling::ScheduledAction", "Properties": morning})
+
+
 def _rule(**pattern: Any) -> dict[str, Any]:
     return {"Type": "Events::Rule", "Properties": {"EventPattern": pattern}}
 
@@ -24,6 +29,8 @@ CASES = (
         rule="launch-failure-untold",
         breaks=(
             Breaks(template=_scaled(), resource="Group", property="NotificationConfigurations", got="nothing"),
+            # Nobody looks on in the morning, either.
+            Breaks(template=_by_the_clock(DesiredCapacity=2), resource="Group", property="NotificationConfigurations"),
             Breaks(
                 template=_scaled(_notified("autoscaling:EC2_INSTANCE_TERMINATE")),
                 resource="Group",
@@ -37,6 +44,7 @@ CASES = (
         ),
         keeps=(
             _scaled(_notified("autoscaling:EC2_INSTANCE_LAUNCH_ERROR")),
+            _by_the_clock(DesiredCapacity=0, MinSize=0),
             _scaled(Rule=_rule(**{"source": ["aws.autoscaling"], "detail-type": ["EC2 Instance Launch Unsuccessful"]})),
             _scaled(
                 Shortfall=alarm(
@@ -51,6 +59,7 @@ CASES = (
         unknown=(
             without_default(_scaled({"NotificationConfigurations": {"Ref": "Asked"}}), "Asked"),
             _scaled() | {"Outputs": {"Name": {"Value": {"Ref": "Group"}, "Export": {"Name": "group"}}}},
+            without_default(_by_the_clock(DesiredCapacity={"Ref": "Wanted"}), "Wanted"),
             _scaled(Watch={"Type": "Lambda::Function", "Properties": {"Role": "arn:aws:iam::1:role/elsewhere"}}),
         ),
     ),
