@@ -19,6 +19,11 @@ _AS_WRITTEN = "it is not written as CloudFormation wants it"
 _ONE = ("Arn", "Id", "Name")
 """How attributes end that are one value."""
 _ONLY_A_DEPLOY = "what only a deploy tells"
+_INCLUDE = "Fn::Transform"
+_BROUGHT = Unknown(
+    f"what {_INCLUDE} puts there is known at the deploy only", "write what it includes into the template"
+)
+"""Whatever is not written beside it, where an object takes entries from a file."""
 
 
 class NotKnown(Exception):
@@ -95,15 +100,15 @@ class Value:
                     raw = _below(self, raw, names[depth:])
                     break
                 raise Value(self.resource, (*self.path, *names[:depth]), raw).not_known()
-            raw = raw.get(name)
+            raw = raw.get(name, _BROUGHT if _INCLUDE in raw else None)
         return Value(self.resource, (*self.path, *names), raw)
 
     def _entries(self) -> Mapping[str, Any]:
         if self.raw is None:
             return {}
-        if isinstance(self.raw, Mapping):
+        if isinstance(self.raw, Mapping) and _INCLUDE not in self.raw:
             return self.raw
-        raise self.not_known()
+        raise self.not_known(_BROUGHT.reason if isinstance(self.raw, Mapping) else "")
 
     def not_known(self, reason: str = "") -> NotKnown:
         """The exception that says that a rule cannot judge, because of this value."""

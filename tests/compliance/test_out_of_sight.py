@@ -224,3 +224,32 @@ def test_conditions_that_a_macro_or_a_file_may_bring_are_not_missed() -> None:
     box = {"Type": "AWS::EC2::Instance", "Condition": "IsProduction", "Properties": {"InstanceType": "g6.xlarge"}}
     report = check_template({"Transform": "House", "Resources": {"Box": box}})
     assert [each for each in report.not_judged if "no condition" in each.reason] == []
+
+
+def test_services_that_another_value_gives_accelerators_are_told_of() -> None:
+    """A cluster of EMR by its type, and streamed applications by a condition."""
+    given = {"Type": "String", "Default": "m5.xlarge", "AllowedValues": ["m5.xlarge", "g5.xlarge"]}
+    core = {"InstanceCount": 2, "InstanceType": {"Ref": "Kind"}}
+    streamed = {"Fn::If": ["Fast", "stream.graphics.g5.xlarge", "stream.standard.large"]}
+    template = {
+        "Parameters": {"Kind": given},
+        "Conditions": {"Fast": {"Fn::Equals": [{"Ref": "Kind"}, "g5.xlarge"]}},
+        "Resources": {
+            "Cluster": {"Type": "AWS::EMR::Cluster", "Properties": {"Instances": {"CoreInstanceGroup": core}}},
+            "Fleet": {"Type": "AWS::AppStream::Fleet", "Properties": {"Name": "d", "InstanceType": streamed}},
+        },
+    }
+    reason = "it has accelerators with Kind=g5.xlarge, and not as it was judged: pass --parameter Kind=g5.xlarge"
+    assert told(template) == {"Cluster": reason, "Fleet": reason}
+
+
+def test_of_a_resource_whose_properties_come_from_a_file_nobody_can_tell() -> None:
+    included = {"Fn::Transform": {"Name": "AWS::Include", "Parameters": {"Location": "s3://b/t.yaml"}}}
+    box = {"Type": "AWS::EC2::Instance", "Properties": {**included, "ImageId": "ami-1"}}
+    report = check_template({"Resources": {"Box": box}})
+    assert report.findings == ()
+    assert {(each.resource, each.reason) for each in report.not_judged} == {
+        ("Box", "what Fn::Transform puts there is known at the deploy only")
+    }
+    (line,) = [each for each in report.not_judged if each.rule == RULE]
+    assert "no-idle-release" in line.rules

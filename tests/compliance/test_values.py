@@ -214,3 +214,18 @@ def test_below_both_sides_of_a_condition_is_what_they_agree_on() -> None:
     assert [each.raw for each in value.at("P.B").choices()] == [1, 2]
     with pytest.raises(NotKnown, match="condition Open depends on what the deploy is given"):
         value.whole("P.B")
+
+
+INCLUDED = {"Fn::Transform": {"Name": "AWS::Include", "Parameters": {"Location": "s3://b/t.yaml"}}, "Here": {"a": 1}}
+
+
+def test_what_a_file_beside_may_bring_is_not_known_and_what_is_there_is() -> None:
+    value = _value(INCLUDED)
+    assert value.at("Here.a").number() == 1
+    assert not value.at("There").is_known
+    with pytest.raises(NotKnown):
+        value.at("There.below")
+    with pytest.raises(NotKnown, match="what Fn::Transform puts there is known at the deploy only"):
+        value.text("There")
+    with pytest.raises(NotKnown):
+        value.named()

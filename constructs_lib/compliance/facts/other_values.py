@@ -10,8 +10,9 @@ from typing import Any
 from constructs_lib.catalog.withdrawn import withdrawn_family
 from constructs_lib.compliance.deployment import Deployment, Resource
 from constructs_lib.compliance.facts.hosts import hosts
-from constructs_lib.compliance.facts.launches import accelerated_launches
+from constructs_lib.compliance.facts.launches import Launch, accelerated_launches
 from constructs_lib.compliance.facts.machines import types_named
+from constructs_lib.compliance.facts.other_services import KINDS, accelerated
 from constructs_lib.compliance.values import NotKnown, Value
 from constructs_lib.template.plain_values import items, mapping
 
@@ -51,11 +52,14 @@ def accelerated_with_other_values(deployment: Deployment) -> Iterator[OtherValue
 
 def _accelerated(deployment: Deployment, *, doubtful: bool = True) -> Iterator[tuple[Resource, ...]]:
     """Who has accelerators, and the resource that says so; with ``doubtful`` those too of whom nobody can tell."""
-    for each in chain(accelerated_launches(deployment), hosts(deployment)):
-        if not isinstance(each, NotKnown):
-            yield (each,) if isinstance(each, Resource) else tuple(dict.fromkeys((each.owner, each.resource)))
-        elif doubtful:
-            yield (each.place.resource if isinstance(each.place, Value) else each.place,)
+    for each in chain(accelerated_launches(deployment), hosts(deployment), accelerated(*KINDS)(deployment)):
+        if isinstance(each, NotKnown):
+            if doubtful:
+                yield (each.place.resource if isinstance(each.place, Value) else each.place,)
+        elif isinstance(each, Launch):
+            yield tuple(dict.fromkeys((each.owner, each.resource)))
+        else:
+            yield (each if isinstance(each, Resource) else each.resource,)
 
 
 def _choices(deployment: Deployment) -> Iterator[tuple[str, list[str]]]:
