@@ -24,6 +24,7 @@ from constructs_lib.catalog.prices import (
     price,
     spot_saving,
 )
+from constructs_lib.catalog.successors import instead_of
 from constructs_lib.catalog.tables import use_tables
 
 __all__ = [
@@ -42,6 +43,7 @@ __all__ = [
     "cpu_types",
     "describe",
     "instance_prices",
+    "instead_of",
     "known_kinds",
     "known_types",
     "leftover_prices",

@@ -7,6 +7,7 @@ from aws_cdk import Annotations, AspectPriority, Aspects, IAspect
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct, IConstruct
 
+from constructs_lib.catalog import instead_of
 from constructs_lib.fleet.settings import FleetSettings
 from constructs_lib.fleet.subnets import zones_of
 from constructs_lib.telemetry import names
@@ -40,11 +41,10 @@ def advise(scope: Construct, settings: FleetSettings, *, vpc: ec2.IVpc, subnets:
             "such work looks idle; let it hold a busy mark (docs/on-the-machine.md), and acknowledge this warning then",
         )
     if settings.previous_generation:
-        named = ", ".join(
-            f"{each.name} (use {each.successor or 'a current type'} instead)" for each in settings.previous_generation
-        )
         annotations.add_warning_v2(
-            PREVIOUS_GENERATION, f"AWS lists as previous generation, and may withdraw as it did others before: {named}"
+            PREVIOUS_GENERATION,
+            f"AWS lists {', '.join(each.name for each in settings.previous_generation)} as previous generation, and "
+            f"may withdraw it as it did others before: use {'; '.join(map(instead_of, settings.previous_generation))}",
         )
 
 

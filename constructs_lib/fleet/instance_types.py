@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from aws_cdk import aws_ec2 as ec2
 
-from constructs_lib.catalog import AcceleratedType, lookup
+from constructs_lib.catalog import AcceleratedType, instead_of, lookup
 from constructs_lib.errors import ArgumentError, UnsupportedInstanceTypeError
 from constructs_lib.telemetry import AcceleratorKind, kind_of
 from constructs_lib.validation import complaint
@@ -56,8 +56,7 @@ def _offered(where: str, facts: AcceleratedType) -> AcceleratedType:
     """The catalogue also remembers types that AWS has withdrawn."""
     if facts.status == "retired":
         since = f"it was withdrawn on {facts.retired_on}: " if facts.retired_on else ""
-        successor = repr(facts.successor) if facts.successor else "a current type, for example 'g6.xlarge'"
-        cure = f"{since}choose {successor}"
+        cure = f"{since}choose {instead_of(facts)}"
         raise UnsupportedInstanceTypeError(complaint(where, _PARAMETER, "still be offered by AWS", facts.name, cure))
     return facts
 

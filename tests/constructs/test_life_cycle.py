@@ -34,9 +34,10 @@ def warnings(made: Stack) -> list[str]:
 @pytest.mark.parametrize(
     ("name", "cure"),
     [
-        ("f1.2xlarge", "it was withdrawn on 2025-12-20: choose 'f2.6xlarge'"),
-        ("g3s.xlarge", "it was withdrawn on 2025-10-31: choose 'g6.xlarge'"),
-        ("p2.xlarge", "got 'p2.xlarge'; choose 'g6.xlarge'"),
+        ("f1.2xlarge", "it was withdrawn on 2025-12-20: choose f2.6xlarge in place of f1.2xlarge"),
+        ("g3s.xlarge", "it was withdrawn on 2025-10-31: choose g4dn.xlarge (0.53 USD/h), the cheapest with as many "),
+        ("p2.xlarge", "got 'p2.xlarge'; choose g4dn.xlarge (0.53 USD/h), the cheapest with as many accelerators, as "),
+        ("p2.xlarge", "or the follow-up g6.xlarge (0.80 USD/h), in place of p2.xlarge (0.90 USD/h)"),
     ],
 )
 def test_a_retired_type_is_refused_and_its_successor_named(name: str, cure: str) -> None:
@@ -47,7 +48,9 @@ def test_a_retired_type_is_refused_and_its_successor_named(name: str, cure: str)
 
 
 def test_a_retired_type_that_somebody_states_is_refused_too() -> None:
-    with pytest.raises(UnsupportedInstanceTypeError, match=r"choose a current type, for example 'g6\.xlarge'"):
+    with pytest.raises(
+        UnsupportedInstanceTypeError, match=r"choose a type of a current generation in place of g1\.xlarge"
+    ):
         fleet(stack(), instance_types=AcceleratedType(**STATED, status="retired"), image=IMAGE)
 
 
@@ -55,8 +58,10 @@ def test_a_previous_generation_is_warned_about_and_its_successor_named() -> None
     test_stack = stack()
     fleet(test_stack, instance_types=["p3dn.24xlarge", "p3.2xlarge"], image=IMAGE)
     assert warnings(test_stack) == [
-        "AWS lists as previous generation, and may withdraw as it did others before: p3dn.24xlarge (use p4d.24xlarge "
-        f"instead), p3.2xlarge (use p5.4xlarge instead) [ack: {ID}]"
+        "AWS lists p3dn.24xlarge, p3.2xlarge as previous generation, and may withdraw it as it did others before: use "
+        "p4d.24xlarge in place of p3dn.24xlarge; g6e.xlarge (1.86 USD/h), the cheapest with as many accelerators, as "
+        "much memory and about as fast, or the follow-up p5.4xlarge (6.88 USD/h), in place of p3.2xlarge (3.06 USD/h) "
+        f"[ack: {ID}]"
     ]
 
 
@@ -64,7 +69,7 @@ def test_a_previous_generation_without_a_known_successor() -> None:
     test_stack = stack()
     fleet(test_stack, instance_types=AcceleratedType(**STATED, status="previous"), image=IMAGE)
     (warning,) = warnings(test_stack)
-    assert "g1.xlarge (use a current type instead)" in warning
+    assert "use a type of a current generation in place of g1.xlarge" in warning
 
 
 def test_a_current_type_is_not_worth_a_word() -> None:

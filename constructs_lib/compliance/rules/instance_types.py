@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from constructs_lib.catalog import AcceleratedType, offered_in, regions
+from constructs_lib.catalog import AcceleratedType, instead_of, offered_in, regions
 from constructs_lib.catalog.withdrawn import withdrawn_family
 from constructs_lib.compliance.deployment import Deployment, Resource, Stack
 from constructs_lib.compliance.facts.agents import start_of
@@ -22,7 +22,6 @@ from constructs_lib.compliance.facts.launches import (
 )
 from constructs_lib.compliance.facts.machines import facts_of, is_accelerated, types_named
 from constructs_lib.compliance.facts.regions import region_of
-from constructs_lib.compliance.facts.successors import instead_of
 from constructs_lib.compliance.facts.workloads import (
     GRAPHICS,
     INFERENCE,

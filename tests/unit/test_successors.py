@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from constructs_lib.catalog import AcceleratedType, known_types
-from constructs_lib.compliance.facts.successors import cheapest_like, instead_of
+from constructs_lib.catalog.successors import cheapest_like, instead_of
 
 
 @pytest.mark.parametrize(

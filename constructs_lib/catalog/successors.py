@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from constructs_lib.catalog import AcceleratedType, accelerator, known_types
+from constructs_lib.catalog.accelerators import accelerator
+from constructs_lib.catalog.instance_types import AcceleratedType, known_types
 
 _NEARLY = 0.9
 
