@@ -139,7 +139,13 @@ class Rehearsal:
 
     @property
     def choice(self) -> list[str]:
-        """How these figures were chosen among several readings of what AWS leaves open, in a sentence or none."""
+        """How these figures were chosen among several readings of what AWS leaves open, in sentences or none."""
+        others = any(len(way.readings) > 1 for way in self.alternatives.values())
+        said = ["each of the other ways is told in the worst of the readings that could matter to it"] if others else []
+        return [*self._own_choice, *said]
+
+    @property
+    def _own_choice(self) -> list[str]:
         if len(self.readings) < 2:
             return []
         paid = [each.figures.hours.paid for each in self.readings]

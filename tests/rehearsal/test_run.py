@@ -264,6 +264,7 @@ def test_each_way_is_played_in_the_readings_that_could_matter_to_it_and_the_wors
         paid = [each["paid_accelerator_hours"] for each in way["readings"]]
         assert [round(hours * 1_800) for hours in paid] == [2_000, 2_000, 2_000, 3_000]
     assert 0 <= min(told) <= max(told) <= 1
+    assert found.choice[1:] == ["each of the other ways is told in the worst of the readings that could matter to it"]
 
 
 def test_settings_are_tried_in_the_reading_in_which_the_fleet_was_worst(simulated: Callable[..., Simulated]) -> None:
