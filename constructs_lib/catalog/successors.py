@@ -8,6 +8,7 @@ from constructs_lib.catalog.accelerators import accelerator
 from constructs_lib.catalog.instance_types import AcceleratedType, known_types
 
 _NEARLY = 0.9
+_CHEAPEST = "the cheapest with as many accelerators, each with as much memory and about as fast"
 
 
 def instead_of(facts: AcceleratedType) -> str:
@@ -15,9 +16,7 @@ def instead_of(facts: AcceleratedType) -> str:
     cheapest = cheapest_like(facts)
     if cheapest is None or cheapest.name == facts.successor:
         return f"{facts.successor or 'a type of a current generation'} in place of {facts.name}"
-    chosen = (
-        f"{cheapest.name}{_price(cheapest)}, the cheapest with as many accelerators, as much memory and about as fast"
-    )
+    chosen = f"{cheapest.name}{_price(cheapest)}, {_CHEAPEST}{_fewer_vcpus(cheapest, facts)}"
     following = known_types().get(facts.successor or "")
     or_else = "" if following is None else f", or the follow-up {following.name}{_price(following)}"
     return f"{chosen}{or_else}, in place of {facts.name}{_price(facts)}"
@@ -48,6 +47,12 @@ def cheapest_like(facts: AcceleratedType) -> AcceleratedType | None:
 def _bandwidth(facts: AcceleratedType) -> float | None:
     found = accelerator(facts.model, memory_mib=facts.accelerator_memory_mib)
     return None if found is None else found.memory_bandwidth_gb_s
+
+
+def _fewer_vcpus(chosen: AcceleratedType, before: AcceleratedType) -> str:
+    if chosen.vcpus is None or before.vcpus is None or chosen.vcpus >= before.vcpus:
+        return ""
+    return f" ({chosen.vcpus} vCPUs, not {before.vcpus})"
 
 
 def _price(facts: AcceleratedType) -> str:

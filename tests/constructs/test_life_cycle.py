@@ -36,7 +36,7 @@ def warnings(made: Stack) -> list[str]:
     [
         ("f1.2xlarge", "it was withdrawn on 2025-12-20: choose f2.6xlarge in place of f1.2xlarge"),
         ("g3s.xlarge", "it was withdrawn on 2025-10-31: choose g4dn.xlarge (0.53 USD/h), the cheapest with as many "),
-        ("p2.xlarge", "got 'p2.xlarge'; choose g4dn.xlarge (0.53 USD/h), the cheapest with as many accelerators, as "),
+        ("p2.xlarge", "got 'p2.xlarge'; choose g4dn.xlarge (0.53 USD/h), the cheapest with as many accelerators, "),
         ("p2.xlarge", "or the follow-up g6.xlarge (0.80 USD/h), in place of p2.xlarge (0.90 USD/h)"),
     ],
 )
@@ -59,8 +59,9 @@ def test_a_previous_generation_is_warned_about_and_its_successor_named() -> None
     fleet(test_stack, instance_types=["p3dn.24xlarge", "p3.2xlarge"], image=IMAGE)
     assert warnings(test_stack) == [
         "AWS lists p3dn.24xlarge, p3.2xlarge as previous generation, and may withdraw it as it did others before: use "
-        "p4d.24xlarge in place of p3dn.24xlarge; g6e.xlarge (1.86 USD/h), the cheapest with as many accelerators, as "
-        "much memory and about as fast, or the follow-up p5.4xlarge (6.88 USD/h), in place of p3.2xlarge (3.06 USD/h) "
+        "p4d.24xlarge in place of p3dn.24xlarge; g6e.xlarge (1.86 USD/h), the cheapest with as many accelerators, "
+        "each with as much memory and about as fast (4 vCPUs, not 8), or the follow-up p5.4xlarge (6.88 USD/h), in "
+        "place of p3.2xlarge (3.06 USD/h) "
         f"[ack: {ID}]"
     ]
 

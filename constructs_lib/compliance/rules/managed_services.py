@@ -64,6 +64,7 @@ def _builder_stops(subject: Itself) -> Iterator[Broken]:
     check_outside(builder)
     yield builder.properties.broken(
         must="be stopped by something: it starts with the deploy, and is billed until somebody stops it",
+        got="nothing that does",
         cure="let a scheduled function call appstream:StopImageBuilder, or remove it once its image is made",
     )
 
