@@ -50,6 +50,12 @@ _SWITCHES_ITSELF_OFF = re.compile(
     r"terminate-instance-in-auto-scaling-group|StopInstances|TerminateInstances|"
     r"Stop-Computer|Stop-EC2Instance|Remove-EC2Instance|Set-ASDesiredCapacity)\b"
 )
+_RUN_DOCUMENTS = (
+    "AWS::SSM::Association",
+    "AWS::SSM::MaintenanceWindowTask",
+    "AWS::SSMQuickSetup::ConfigurationManager",
+)
+_ENDS_BY_ITS_NAME = re.compile(r"stop|terminat|scheduler|shutdown", re.IGNORECASE)
 # Tags by which programs outside of the templates find what they scale, start or stop.
 _AUTOSCALER = re.compile(r"k8s\.io/cluster-autoscaler/|karpenter\.sh/|kubernetes\.io/cluster/|AmazonECSManaged")
 _STOPPED_BY_TAG = re.compile(
@@ -309,6 +315,14 @@ def _role_ends_instance(instance: Resource) -> bool:
     return is_allowed_on(instance, _ENDS_INSTANCE)
 
 
+def _document_may_end(instance: Resource) -> bool:
+    """What Systems Manager runs on machines of a tag, or a group, refers to none of them."""
+    for each in instance.deployment.resources(*_RUN_DOCUMENTS):
+        if _ENDS_BY_ITS_NAME.search(str(each.written.get("Properties"))):
+            raise NotKnown(instance, f"{each.id} may stop it, if it has the tags that are looked for")
+    return False
+
+
 def _switches_itself_off(owner: Resource) -> bool:
     return any_of(_has_command, launches_of(owner))
 
@@ -347,7 +361,14 @@ _LOWERING: Mapping[str, Sequence[Callable[[Resource], bool]]] = {
         _role_lowers,
         check_outside,
     ),
-    INSTANCE: (_alarm_ends, _switches_itself_off, _is_told_by_tag, _role_ends_instance, check_outside),
+    INSTANCE: (
+        _alarm_ends,
+        _switches_itself_off,
+        _is_told_by_tag,
+        _role_ends_instance,
+        _document_may_end,
+        check_outside,
+    ),
     FLEET: (_fleet_ends, _role_ends_fleet, check_outside),
     SPOT_FLEET: (_fleet_ends, _target_lowers, _role_ends_fleet, check_outside),
 }

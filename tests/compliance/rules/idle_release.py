@@ -199,6 +199,12 @@ _RELEASE = Case(
             resource="Machine",
         ),
         Breaks(template=template(Machine=_instance(), Tell=_alarm("sns:eu-west-1:1:topic")), resource="Machine"),
+        Breaks(
+            template=template(
+                Machine=_instance(), Patch={"Type": "SSM::Association", "Properties": {"Name": "AWS-RunPatchBaseline"}}
+            ),
+            resource="Machine",
+        ),
         Breaks(template=_fleet("maintain"), resource="Fleet"),
         Breaks(template=template(Fleet=_SPOT_FLEET), resource="Fleet"),
         # A scalable target by itself moves nothing.
@@ -261,6 +267,21 @@ _RELEASE = Case(
                     ],
                 },
             },
+        ),
+        # What finds machines by their tags refers to none.
+        *(
+            template(Box=_instance(), Nights=each)
+            for each in (
+                {
+                    "Type": "SSMQuickSetup::ConfigurationManager",
+                    "Properties": {"ConfigurationDefinitions": [{"Type": "AWSQuickSetupType-Scheduler"}]},
+                },
+                {
+                    "Type": "SSM::Association",
+                    "Properties": {"Name": "AWS-StopEC2Instance", "Targets": [{"Key": "tag:team", "Values": ["x"]}]},
+                },
+                {"Type": "SSM::MaintenanceWindowTask", "Properties": {"TaskArn": "AWS-StopEC2InstanceWithApproval"}},
+            )
         ),
         # Rests at zero, nothing here raises it, and somebody outside is told its name.
         group() | {"Outputs": {"Name": {"Value": {"Ref": "Group"}}}},
