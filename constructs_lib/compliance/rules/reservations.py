@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from constructs_lib.compliance.deployment import Resource
+from constructs_lib.compliance.facts.grants import check_outside, is_allowed_on
 from constructs_lib.compliance.facts.machines import names_accelerators
 from constructs_lib.compliance.facts.reasons import has_stated
 from constructs_lib.compliance.rule import WARNING, Itself, Rule, resources_of
@@ -17,6 +18,8 @@ from constructs_lib.statements import MINIMUM
 
 _RESERVATION = "AWS::EC2::CapacityReservation"
 _HOST = "AWS::EC2::Host"
+_CANCELS = ("ec2:CancelCapacityReservation", "ec2:ModifyCapacityReservation")
+_RELEASES = ("ec2:ReleaseHosts",)
 _REASON = f"write why: Metadata: {{accel-fleet: {{{MINIMUM}: reason}}}}"
 
 
@@ -30,11 +33,14 @@ def _is_accelerated_host(resource: Resource) -> bool:
 
 
 def _ends(subject: Itself) -> Iterator[Broken]:
-    """A reservation with a date ends by itself; another one somebody has to end."""
+    """A reservation with a date ends by itself; another one somebody has to end, who may be a function beside it."""
     resource = subject.resource
     kind = resource.properties.at("EndDateType")
     if kind.text() == "limited" or not resource.properties.at("EndDate").is_absent or has_stated(resource, MINIMUM):
         return
+    if is_allowed_on(resource, _CANCELS):
+        return
+    check_outside(resource)
     yield kind.broken(
         must="be 'limited' with an EndDate, or have its reason stated: reserved capacity is billed as if instances "
         "ran, until it is cancelled",
@@ -44,12 +50,14 @@ def _ends(subject: Itself) -> Iterator[Broken]:
 
 def _has_reason(subject: Itself) -> Iterator[Broken]:
     resource = subject.resource
-    if not has_stated(resource, MINIMUM):
-        yield resource.properties.broken(
-            must="have its reason stated: a host is billed until somebody releases it, used or not",
-            got="no reason",
-            cure=f"launch instances without a host of their own, or {_REASON}",
-        )
+    if has_stated(resource, MINIMUM) or is_allowed_on(resource, _RELEASES):
+        return
+    check_outside(resource)
+    yield resource.properties.broken(
+        must="have its reason stated: a host is billed until somebody releases it, used or not",
+        got="no reason",
+        cure=f"launch instances without a host of their own, or {_REASON}",
+    )
 
 
 RULES = (
