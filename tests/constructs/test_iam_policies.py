@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any
@@ -20,6 +19,7 @@ from syrupy.extensions.json import JSONSnapshotExtension
 from constructs_lib import IdlePolicy, IdleRelease, OrphanSweep, QueueDemand, StackExpiry
 from tests.constructs.reading import Resource, as_list, plain, references, resources, text
 from tests.constructs.scenarios import SCENARIOS, queue, template
+from tests.support.iam_linter import findings
 from tests.support.stacks import fleet, stack
 
 READS = ("BatchGet", "Describe", "Get", "List")
@@ -198,19 +198,11 @@ def _physical(name: str, made: Mapping[str, Any]) -> str:
     return ARNS[resource["Type"]].format(name) if resource["Type"] in REFERRED_TO_BY_ARN else name
 
 
-def findings(statement: Mapping[str, Any]) -> set[tuple[str, str]]:
-    """Return what the linter says about a statement: what it found, and in what."""
-    # Imported here: it leaves files open while it is imported, which our warning filter would turn into a failure.
-    from parliament import analyze_policy_string
-
-    document = json.dumps({"Version": "2012-10-17", "Statement": [statement]})
-    return {(each.issue, str(each.detail)) for each in analyze_policy_string(document).findings}
-
-
 def unexplained(statement: Mapping[str, Any]) -> set[tuple[str, str]]:
     """Return the findings about a statement that no reason is written down for."""
     by_tag = _limited_by_tag(statement.get("Condition", {}))
-    return {(issue, what) for issue, what in findings(statement) if not (by_tag and issue == EXPLAINED_BY_A_TAG)}
+    found = findings({"Version": "2012-10-17", "Statement": [statement]})
+    return {(issue, what) for issue, what in found if not (by_tag and issue == EXPLAINED_BY_A_TAG)}
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")

@@ -119,7 +119,7 @@ def test_an_alias_and_a_merge_are_filled_in() -> None:
     ("text", "told"),
     [
         ('{"Resources": {"A": }}', "line 1, column 21"),
-        ('{\n  "Resources": {},\n}', "line 3, column 1"),
+        ('{\n  "Resources": {} "Outputs": {}\n}', "line 2, column 19"),
         ("Resources:\n  A: [\n", "line 3"),
         ("Resources:\n\tA: 1\n", "line 2, column 1"),
         ("a: 1\n---\nb: 2\n", "line 2"),
@@ -131,7 +131,7 @@ def test_an_alias_and_a_merge_are_filled_in() -> None:
         ("just a text", "be an object"),
         ("\x00", "JSON or YAML"),
         ("[" * 5_000, "nest"),
-        ('{"a":' * 5_000, "nested less deeply"),
+        ('{"a":' * 100_000 + "1" + "}" * 100_000, "nested less deeply"),
     ],
 )
 def test_what_is_neither_is_told_in_one_line(text: str, told: str) -> None:

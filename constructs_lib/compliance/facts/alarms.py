@@ -219,14 +219,16 @@ class Alarm:
         return False if operator in ("GreaterThanThreshold", "GreaterThanOrEqualToThreshold") else None
 
     def named_actions(self, *states: str) -> list[Value]:
-        """Its actions as the template has them.
+        """Its actions as the template has them; none where they are switched off.
 
         Args:
             states: ``ON_ALARM`` and so on. Default: all.
 
         Raises:
-            NotKnown: the list of them is not known.
+            NotKnown: the list of them is not known, or whether they are switched off.
         """
+        if not self.properties.flag("ActionsEnabled", default=True):
+            return []
         return [each for state in states or _STATES for each in self.properties.each(state)]
 
     def actions(self, *states: str) -> tuple[Resource, ...]:

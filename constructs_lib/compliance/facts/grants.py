@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -22,7 +23,9 @@ CUSTOM = ("Custom::", "AWS::CloudFormation::CustomResource")
 """How the types of resources begin that do what their own function or provider makes of them."""
 
 _OF_PEOPLE = ("AWS::IAM::Policy", "AWS::IAM::UserPolicy", "AWS::IAM::GroupPolicy", MANAGED_POLICY)
-_HOLDERS = (FUNCTION, SERVERLESS_FUNCTION, "AWS::StepFunctions::StateMachine", "AWS::Scheduler::Schedule")
+_SCHEDULE = "AWS::Scheduler::Schedule"
+_PROGRAMS = (FUNCTION, SERVERLESS_FUNCTION, "AWS::StepFunctions::StateMachine")
+_HOLDERS = (*_PROGRAMS, _SCHEDULE)
 _ROLES = {
     FUNCTION: "Role",
     SERVERLESS_FUNCTION: "Role",
@@ -48,6 +51,9 @@ _FOR_SERVICES_AND_PEOPLE = frozenset(
     }
 )
 _RULE = "AWS::Events::Rule"
+_PERMISSION = "AWS::Lambda::Permission"
+# Of a schedule that asks for what changes capacity by itself; one for Systems Manager runs under another role.
+_UNIVERSAL = re.compile(r":scheduler:::aws-sdk:(?:ec2|autoscaling|ecs|eks|sagemaker):")
 _BESIDE_FUNCTIONS = ("AWS::Logs::LogGroup", "AWS::Lambda::EventInvokeConfig", "AWS::CloudWatch::Alarm")
 _OF_AWS = ":iam::aws:policy/"
 _WIDE = ("AutoScaling", "FullAccess", "Administrator", "PowerUser", "Automation")
@@ -71,6 +77,7 @@ _HARMLESS = (
     "AWS::SNS::",
     "AWS::SQS::",
     "AWS::SageMaker::",
+    "AWS::Scheduler::",
     "AWS::Serverless::Function",
     "AWS::StepFunctions::",
 )
@@ -134,6 +141,8 @@ def check_outside(resource: Resource) -> bool:
     for user in resource.users():
         if user.type.startswith(CUSTOM) and _provider(user) is not None:
             continue  # What its function may do is told by the statements of its role.
+        if _is_off(user):
+            continue
         if not user.type.startswith(_HARMLESS) or _acts_by_what_is_not_here(user, resource):
             raise NotKnown(resource, f"{user.id} refers to it and may change it")
     return False
@@ -142,11 +151,31 @@ def check_outside(resource: Resource) -> bool:
 def _acts_by_what_is_not_here(user: Resource, resource: Resource) -> bool:
     """Whether it may do to a resource what no statement of the templates tells."""
     path = _ROLES.get(user.type)
+    if user.type == _SCHEDULE:
+        target = user.properties.at("Target")
+        return not _is_universal(target.at("Arn")) or _role_is_elsewhere(target, "RoleArn")
     if path is not None:
         return _role_is_elsewhere(user.properties, path)
     if user.type != _RULE:
         return False
     return any(_is_given(each, resource) for each in _targets(user))
+
+
+def _is_universal(arn: Value) -> bool:
+    return isinstance(arn.raw, str) and bool(_UNIVERSAL.search(arn.raw))
+
+
+def _is_off(user: Resource) -> bool:
+    """Whether it does nothing by itself: a schedule or a rule that is switched off, or what only such ones call."""
+    if user.type in (_RULE, _SCHEDULE):
+        return user.properties.at("State").raw == "DISABLED"
+    if user.type == _PERMISSION:
+        callers = user.uses(_RULE, _SCHEDULE)
+    elif user.type in _PROGRAMS:
+        callers = [each for each in user.users() if each.type not in _BESIDE_FUNCTIONS]
+    else:
+        return False
+    return bool(callers) and all(each.type not in _PROGRAMS and _is_off(each) for each in callers)
 
 
 def _role_is_elsewhere(holder: Value, path: str) -> bool:
@@ -224,8 +253,9 @@ def _may_act(holder: Resource) -> bool:
 
     A notebook's role lets people act who are there; what its script at the start does is asked of the script.
     """
-    taken_by = {each.type for each in holder.users() if not each.type.startswith("AWS::IAM::")}
-    return not taken_by or not taken_by <= _FOR_SERVICES_AND_PEOPLE or holder.deployment.exported(holder)
+    takers = [each for each in holder.users() if not each.type.startswith("AWS::IAM::")]
+    acting = {each.type for each in takers if not _is_off(each)}
+    return not takers or not acting <= _FOR_SERVICES_AND_PEOPLE or holder.deployment.exported(holder)
 
 
 def _of_document(policy: Resource) -> list[Statement | NotKnown]:

@@ -56,9 +56,11 @@ def spread(dice: random.Random, windows: list[Window], count: int, variation: fl
     shape = variation**-2
     poisson = variation == 1
     gaps = [dice.expovariate(1) if poisson else dice.gammavariate(shape, 1 / shape) for _ in range(count)]
-    around = sum(gaps) or 1.0
+    ends = list(accumulate(gaps))
+    # Not the sum, which some versions of Python round in another way.
+    around = (ends[-1] if ends else 0.0) or 1.0
     cut = dice.random() * around
-    places = [at - cut for at in accumulate(gaps)]
+    places = [at - cut for at in ends]
     first = bisect_left(places, 0.0)
     unit = sum(window.expected for window in windows) / around
     in_order = chain(islice(places, first, None), (at + around for at in islice(places, first)))

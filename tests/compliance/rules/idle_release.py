@@ -109,7 +109,7 @@ def _instance(**properties: object) -> dict[str, Any]:
     return {"Type": "EC2::Instance", "Properties": {"InstanceType": "g6.xlarge", **properties}}
 
 
-def _alarm(action: str) -> dict[str, Any]:
+def _alarm(action: str, **more: object) -> dict[str, Any]:
     return {
         "Type": "CloudWatch::Alarm",
         "Properties": {
@@ -117,6 +117,7 @@ def _alarm(action: str) -> dict[str, Any]:
             "Namespace": "CWAgent",
             "MetricName": "nvidia_smi_utilization_gpu",
             "Dimensions": [{"Name": "InstanceId", "Value": {"Ref": "Machine"}}],
+            **more,
         },
     }
 
@@ -158,6 +159,49 @@ _OF_SPOT_FLEET = {
         "MaxCapacity": 4,
     },
 }
+
+_ON_MACHINE = {"Fn::Sub": "arn:aws:ec2:*:*:instance/${Machine}"}
+
+
+def _asked(call: str, *actions: str, role: object = None, on: object = _ON_MACHINE, **more: object) -> dict[str, Any]:
+    """A schedule that asks AWS for something by itself: "Using universal targets", EventBridge Scheduler User Guide."""
+    schedule = {
+        "Type": "Scheduler::Schedule",
+        "Properties": {
+            "ScheduleExpression": "cron(0 20 * * ? *)",
+            "FlexibleTimeWindow": {"Mode": "OFF"},
+            "Target": {
+                "Arn": f"arn:aws:scheduler:::aws-sdk:{call}",
+                "RoleArn": role or {"Fn::GetAtt": ["Role", "Arn"]},
+                "Input": {"Fn::Sub": '{"InstanceIds": ["${Machine}"]}'},
+            },
+            **more,
+        },
+    }
+    its_role = _function(*actions, on=on, service="scheduler")["Role"]
+    return template(Machine=_instance(), Schedule=schedule, **({} if role else {"Role": its_role}))
+
+
+def _called_by_rule(state: object, **more: Any) -> dict[str, Any]:
+    rule = {
+        "Type": "Events::Rule",
+        "Properties": {
+            "ScheduleExpression": "rate(1 hour)",
+            "State": state,
+            "Targets": [{"Id": "f", "Arn": {"Fn::GetAtt": ["Function", "Arn"]}}],
+        },
+    }
+    permission = {
+        "Type": "Lambda::Permission",
+        "Properties": {
+            "FunctionName": {"Ref": "Function"},
+            "Principal": "events.amazonaws.com",
+            "SourceArn": {"Fn::GetAtt": ["Rule", "Arn"]},
+        },
+    }
+    function = _function("ec2:StopInstances", on=_ON_MACHINE)
+    return template(Machine=_instance(), Rule=rule, Permission=permission, **function, **more)
+
 
 _RELEASE = Case(
     rule="no-idle-release",
@@ -205,6 +249,16 @@ _RELEASE = Case(
             ),
             resource="Machine",
         ),
+        # What is switched off does nothing, and what only starts an instance never stops it.
+        Breaks(template=_asked("ec2:stopInstances", "ec2:StopInstances", State="DISABLED"), resource="Machine"),
+        Breaks(template=_asked("ec2:startInstances", "ec2:StartInstances"), resource="Machine"),
+        Breaks(template=_called_by_rule("DISABLED"), resource="Machine"),
+        Breaks(
+            template=template(
+                Machine=_instance(), Stop=_alarm("automate:${AWS::Region}:ec2:stop", ActionsEnabled="false")
+            ),
+            resource="Machine",
+        ),
         Breaks(template=_fleet("maintain"), resource="Fleet"),
         Breaks(template=template(Fleet=_SPOT_FLEET), resource="Fleet"),
         # A scalable target by itself moves nothing.
@@ -236,6 +290,17 @@ _RELEASE = Case(
         template(
             Machine=_instance(), **_function("ec2:StopInstances", on={"Fn::Sub": "arn:aws:ec2:*:*:instance/${Machine}"})
         ),
+        _asked("ec2:stopInstances", "ec2:StopInstances"),
+        _asked("ec2:stopInstances", "ec2:StopInstances", State="ENABLED"),
+        _called_by_rule("ENABLED"),
+        # Somebody else calls the function, too.
+        _called_by_rule(
+            "DISABLED",
+            Topic={
+                "Type": "SNS::Subscription",
+                "Properties": {"Protocol": "lambda", "Endpoint": {"Fn::GetAtt": ["Function", "Arn"]}},
+            },
+        ),
         _fleet("maintain", ValidUntil="2027-01-01T00:00:00Z", TerminateInstancesWithExpiration=True),
         template(Fleet=_SPOT_FLEET, Target=_OF_SPOT_FLEET, Scale=moving()),
     ),
@@ -243,6 +308,8 @@ _RELEASE = Case(
         _group(**_unrelated("AmazonEC2FullAccess")),
         _group(**_unrelated("AmazonQuantumFullAccess")),
         # What these give the group or the instance to, acts by rights that are not in the template.
+        _asked("ec2:stopInstances", role="arn:aws:iam::123456789012:role/stops"),
+        _asked("ssm:startAutomationExecution", "ssm:StartAutomationExecution", on="*"),
         _group(
             Machine={
                 "Type": "StepFunctions::StateMachine",
