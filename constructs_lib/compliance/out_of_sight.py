@@ -14,6 +14,7 @@ from constructs_lib.template.documents import Repeated
 from constructs_lib.template.plain_values import mapping
 
 _NAMED = 6
+_NO_PROPERTIES = "its Properties are no object, and CloudFormation refuses it"
 
 OUT_OF_SIGHT: Rule[Any] = Rule(
     id="accelerators-out-of-sight",
@@ -40,6 +41,7 @@ def out_of_sight(deployment: Deployment) -> Iterator[NotKnown]:
         yield NotKnown(each.owner, _how_to_ask(each))
     yield from _not_at_hand(deployment)
     for stack in deployment.stacks:
+        yield from _malformed(stack)
         yield from _without_their_condition(stack)
         for key in stack.source.repeated:
             place = _place(stack, key)
@@ -49,6 +51,17 @@ def out_of_sight(deployment: Deployment) -> Iterator[NotKnown]:
                     f"the key {key.key} is there more than once{on}: CloudFormation takes the last, as this check does"
                 )
                 yield NotKnown(place, reason)
+
+
+def _malformed(stack: Stack) -> Iterator[NotKnown]:
+    """What stands among the resources and is none."""
+    if stack.unread or stack.included:
+        return  # What is not read may make resources of it.
+    for id, written in mapping(stack.source.content.get("Resources")).items():
+        if not isinstance(written, dict) or not isinstance(written.get("Type"), str):
+            yield NotKnown(Resource(stack, id, ""), "it is no object with a Type, and CloudFormation refuses it")
+        elif not isinstance(written.get("Properties", {}), dict) and written["Properties"] is not None:
+            yield NotKnown(stack.resources.get(id) or Resource(stack, id, ""), _NO_PROPERTIES)
 
 
 def _without_their_condition(stack: Stack) -> Iterator[NotKnown]:

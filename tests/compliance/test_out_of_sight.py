@@ -226,6 +226,27 @@ def test_conditions_that_a_macro_or_a_file_may_bring_are_not_missed() -> None:
     assert [each for each in report.not_judged if "no condition" in each.reason] == []
 
 
+@pytest.mark.parametrize(
+    ("written", "reason"),
+    [
+        (None, "it is no object with a Type"),
+        ([], "it is no object with a Type"),
+        ({"Properties": {"InstanceType": "g6.xlarge"}}, "it is no object with a Type"),
+        ({"Type": ["AWS::EC2::Instance"]}, "it is no object with a Type"),
+        ({"Type": "AWS::EC2::Instance", "Properties": ["g6.xlarge"]}, "its Properties are no object"),
+        ({"Type": "AWS::EC2::Instance", "Properties": "g6.xlarge"}, "its Properties are no object"),
+    ],
+)
+def test_what_is_no_resource_is_told_and_not_passed_over(written: object, reason: str) -> None:
+    """ "Resources" of the CloudFormation user guide: a type is required, and properties are an object."""
+    assert told({"Resources": {"Box": written}}) == {"Box": f"{reason}, and CloudFormation refuses it"}
+
+
+def test_what_a_macro_makes_a_resource_of_is_none_yet() -> None:
+    assert told({"Transform": "House", "Resources": {"Box": ["g6.xlarge"]}}) == {}
+    assert told({"Resources": {"Box": {"Type": "AWS::EC2::Instance"}, "Empty": {"Type": "AWS::SQS::Queue"}}}) == {}
+
+
 def test_services_that_another_value_gives_accelerators_are_told_of() -> None:
     """A cluster of EMR by its type, and streamed applications by a condition."""
     given = {"Type": "String", "Default": "m5.xlarge", "AllowedValues": ["m5.xlarge", "g5.xlarge"]}
