@@ -17,6 +17,8 @@ _STACK = "aws:cloudformation:stack"
 _NESTED = "cdk:cloud-assembly"
 _ENVIRONMENT = re.compile(r"aws://([^/]+)/(.+)")
 _WHERE = "templates"
+_MOST_CHARACTERS = 100_000_000
+"""A hundred times what CloudFormation takes; a device such as ``/dev/zero`` has no end."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,11 +102,15 @@ def read_document(path: Path) -> Document:
         ArgumentError: it cannot be read, or is neither.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        with path.open(encoding="utf-8") as file:
+            text = file.read(_MOST_CHARACTERS + 1)
     except UnicodeDecodeError as error:
         rule = "be text in UTF-8"
         raise ArgumentError(complaint(_WHERE, "template", rule, str(path), "give a template")) from error
     except (OSError, ValueError) as error:  # also of a name that no file can have
         cure = "give a template, or the folder that cdk synth writes"
         raise ArgumentError(complaint(_WHERE, "template", "be a file that can be read", str(path), cure)) from error
+    if len(text) > _MOST_CHARACTERS:
+        rule = f"have at most {_MOST_CHARACTERS:,} characters"
+        raise ArgumentError(complaint(_WHERE, "template", rule, str(path), "give a template"))
     return parse(text, str(path))

@@ -65,3 +65,13 @@ def test_a_file_that_is_no_text(tmp_path: Path) -> None:
     (tmp_path / "t.json").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(ArgumentError, match="UTF-8"):
         templates_in(tmp_path / "t.json")
+
+
+def test_a_file_that_is_no_template_by_its_length(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What has no end, as ``/dev/zero``, is not read to it."""
+    monkeypatch.setattr("constructs_lib.template.assembly._MOST_CHARACTERS", 100)
+    (tmp_path / "t.json").write_text('{"Resources": {}}'.ljust(100), encoding="utf-8")
+    assert templates_in(tmp_path / "t.json")[0].template == {"Resources": {}}
+    (tmp_path / "t.json").write_text('{"Resources": {}}'.ljust(101), encoding="utf-8")
+    with pytest.raises(ArgumentError, match="at most 100 characters"):
+        templates_in(tmp_path / "t.json")
