@@ -26,6 +26,7 @@ def _report(rule: str, *, answered: tuple[str, ...] = (), noticed: tuple[str, ..
             one["Metadata"] = {"accel-fleet": {"suppress": [{"rule": rule, "reason": "a person looks at it"}]}}
         if name in noticed:
             one["Properties"]["HealthCheckType"] = "ELB"
+            one["Properties"]["TargetGroupARNs"] = ["arn:x"]
             one["Properties"]["NotificationConfigurations"] = [
                 {"TopicARN": "arn", "NotificationTypes": ["autoscaling:EC2_INSTANCE_LAUNCH_ERROR"]}
             ]

@@ -29,6 +29,7 @@ from constructs_lib.compliance.values import Broken, NotKnown, any_of
 _UNNOTICED = "dead-accelerator-unnoticed"
 _OF_THE_APPLICATION = frozenset({"ELB", "VPC_LATTICE"})
 """Checks that an instance passes only when it is up; EBS looks at volumes."""
+_ATTACHED = ("TargetGroupARNs", "LoadBalancerNames", "TrafficSources")
 _REPLACES = (
     "autoscaling:SetInstanceHealth",
     "autoscaling:TerminateInstanceInAutoScalingGroup",
@@ -101,8 +102,8 @@ def _unnoticed(watched: _Watched) -> Iterator[Broken]:
         "HealthCheckType",
         must="be more than EC2, or something must mark instances unhealthy: EC2 finds an instance with a dead "
         f"accelerator healthy{others}",
-        cure="check the accelerator on the instance or in a function and call autoscaling:SetInstanceHealth, or set "
-        "HealthCheckType: ELB with a health check that uses the accelerator",
+        cure="check the accelerator on the instance or in a function and call autoscaling:SetInstanceHealth, or attach "
+        "a load balancer whose health check uses the accelerator, and set HealthCheckType: ELB",
     )
 
 
@@ -114,10 +115,14 @@ def _is_noticed(launch: Launch) -> bool:
     """
     group = launch.owner
     deployment = group.deployment
-    if _checks_of(group) & _OF_THE_APPLICATION or deployment.resources(*_STATUS_CHECKS):
+    is_checked = bool(_checks_of(group) & _OF_THE_APPLICATION)
+    is_attached = any(group.properties.at(each).raw not in (None, []) for each in _ATTACHED)
+    if (is_checked and is_attached) or deployment.resources(*_STATUS_CHECKS):
         return True
     if _has_who_replaces(launch) or _may_end_itself(launch):
         return True
+    if is_checked:
+        raise NotKnown(group, "no load balancer whose health check would count is attached to it in the templates")
     if deployment.unread:
         raise NotKnown(group, f"{deployment.unread[0]} may mark instances unhealthy")
     if deployment.exported(group):

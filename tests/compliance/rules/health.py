@@ -32,8 +32,11 @@ CASES = (
             Breaks(template=_nodes(), resource="Nodes", property="NodeRepairConfig.Enabled", got="nothing"),
         ),
         keeps=(
-            _checked_by("ELB"),
-            _checked_by("EC2,VPC_LATTICE"),
+            _checked_by("ELB", TargetGroupARNs=["arn:x"]),
+            _PARAMETER | _checked_by("ELB", TargetGroupARNs=[{"Ref": "Value"}]),
+            _PARAMETER | _checked_by("ELB", TargetGroupARNs={"Ref": "Value"}),
+            _checked_by("ELB", LoadBalancerNames=["classic"]),
+            _checked_by("EC2,VPC_LATTICE", TrafficSources=[{"Identifier": "arn:x", "Type": "vpc-lattice"}]),
             group(Role=_role("autoscaling:SetInstanceHealth")),
             group(Role=_role("autoscaling:TerminateInstanceInAutoScalingGroup")),
             group(
@@ -57,6 +60,11 @@ CASES = (
         ),
         unknown=(
             _PARAMETER | _checked_by({"Ref": "Value"}),
+            # "Attach an Elastic Load Balancing load balancer": the check is of load balancers that are attached, and
+            # of none here; somebody else may attach one.
+            _checked_by("ELB"),
+            _checked_by("ELB", TargetGroupARNs=[]),
+            _checked_by("EC2,VPC_LATTICE"),
             # What a wildcard lets somebody do, nobody need do.
             group(Role=_role("autoscaling:*")),
             group(Role=_role(managed=("arn:aws:iam::123456789012:policy/OfOurs",))),
