@@ -103,7 +103,8 @@ def _unnoticed(watched: _Watched) -> Iterator[Broken]:
         must="be more than EC2, or something must mark instances unhealthy: EC2 finds an instance with a dead "
         f"accelerator healthy{others}",
         cure="check the accelerator on the instance or in a function and call autoscaling:SetInstanceHealth, or attach "
-        "a load balancer whose health check uses the accelerator, and set HealthCheckType: ELB",
+        "a load balancer whose health check uses the accelerator, and set HealthCheckType: ELB and "
+        "HealthCheckGracePeriod to the seconds until it is passed",
     )
 
 

@@ -24,7 +24,10 @@ from constructs_lib.compliance.values import Broken, NotKnown, Value, all_of, an
 from constructs_lib.template.plain_values import mapping
 
 _GROUPS_LINK = "https://docs.aws.amazon.com/autoscaling/ec2/userguide/scaling-overview.html"
-_SCALE_IN = "add a scaling policy that lowers the capacity on an alarm of the accelerators' use, or a scheduled action"
+_SCALE_IN = (
+    "add a scaling policy that lowers the capacity on an alarm of the accelerators' use, with an alarm on the silence "
+    "of these figures beside it, or a scheduled action"
+)
 _TOLD_OUTSIDE = "an output tells it to somebody outside the templates, who may lower it"
 _MUST = {
     GROUP: "have its capacity lowered by something when its accelerators are idle",

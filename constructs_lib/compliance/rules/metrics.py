@@ -144,7 +144,7 @@ def _cure(launch: Launch, start: Start) -> str:
     if by_tool:
         sources = " or ".join(_SOURCES[each] for each in by_tool)
         cures.append(f"send the figures of {sources} there to the section statsd of the CloudWatch agent")
-    return ", and ".join(cures)
+    return f"{', and '.join(cures)}, under a role that allows cloudwatch:PutMetricData"
 
 
 def _is_windows(launch: Launch, start: Start) -> bool:
