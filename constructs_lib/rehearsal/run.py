@@ -37,7 +37,7 @@ _NOBODY_WAITS = "likewise, but each job starts on arrival, unless the fleet at i
 
 # How a doubt about AWS is worded, and the other readings of it.
 _OTHER_READINGS = {
-    "periods more than": tuple(Conditions(extra_periods=extra) for extra in (0, 1, 5)),
+    "periods more than": tuple(Conditions(extra_periods=extra) for extra in (1, 5)),
     OPEN["fill_empty"]: (Conditions(fill_empty=False),),
     OPEN["repeat_reaches_back"]: (Conditions(repeat_reaches_back=True),),
     OPEN["both_missing_is_zero"]: (Conditions(both_missing_is_zero=True),),

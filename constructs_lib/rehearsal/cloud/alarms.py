@@ -34,8 +34,8 @@ _MINUTE, _HOUR, _DAY, _WEEK = 60, 3_600, 86_400, 604_800
 _NEVER = float("inf")
 _SHORT_PERIODS = (10, 20, 30)
 _MOST_METRICS = 10
-_EXTRAS = (0, 1, 2, 5)
-"""How many periods more than N CloudWatch may look at: its formula is not published, the example has 2."""
+_EXTRAS = (1, 2, 5)
+"""How many periods more than N CloudWatch may look at: its guide says some, has 2 in an example, and has no formula."""
 _USUAL = MathReading()
 OPEN = {
     "both_missing_is_zero": "whether an operation has a point where both its sides are missing",

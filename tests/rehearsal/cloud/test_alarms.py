@@ -246,9 +246,9 @@ def test_length_of_the_range_is_in_doubt_where_older_points_decide() -> None:
 
     doubted = {minute: alarm.judge(store, minute * MINUTE, "OK").doubts for minute in range(1, 12)}
 
-    # The good point has left N periods after minute 3, and the longest range (N + 5) after minute 8.
-    assert [minute for minute, doubts in doubted.items() if doubts] == [4, 5, 6, 7, 8]
-    assert doubted[4] == ("Hot: how many periods more than 3 CloudWatch looks at",)
+    # The good point has left the shortest range (N + 1) after minute 4, and the longest (N + 5) after minute 8.
+    assert [minute for minute, doubts in doubted.items() if doubts] == [5, 6, 7, 8]
+    assert doubted[5] == ("Hot: how many periods more than 3 CloudWatch looks at",)
 
 
 def test_fill_of_nothing_is_in_doubt() -> None:
