@@ -76,6 +76,8 @@ def _comes_to_zero(target: Resource) -> bool:
 
 def _is_lowered_by_policy(target: Resource) -> bool:
     policies = _policies(target.deployment)
+    if target.properties.flag("SuspendedState.DynamicScalingInSuspended", default=False):
+        return is_allowed_on(target, _MOVES)
     if any_of(_lowers, policies.get(target, ())):
         return True
     for policy in policies.get(None, ()):

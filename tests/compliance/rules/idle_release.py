@@ -149,7 +149,7 @@ _SPOT_FLEET = {
     },
 }
 
-_OF_SPOT_FLEET = {
+_OF_SPOT_FLEET: dict[str, Any] = {
     "Type": "ApplicationAutoScaling::ScalableTarget",
     "Properties": {
         "ServiceNamespace": "ec2",
@@ -159,6 +159,12 @@ _OF_SPOT_FLEET = {
         "MaxCapacity": 4,
     },
 }
+
+
+def _suspended(scaling_in: bool) -> dict[str, Any]:
+    state = {"SuspendedState": {"DynamicScalingInSuspended": scaling_in}}
+    return {**_OF_SPOT_FLEET, "Properties": {**_OF_SPOT_FLEET["Properties"], **state}}
+
 
 _ON_MACHINE = {"Fn::Sub": "arn:aws:ec2:*:*:instance/${Machine}"}
 
@@ -263,6 +269,8 @@ _RELEASE = Case(
         Breaks(template=template(Fleet=_SPOT_FLEET), resource="Fleet"),
         # A scalable target by itself moves nothing.
         Breaks(template=template(Fleet=_SPOT_FLEET, Target=_OF_SPOT_FLEET), resource="Fleet"),
+        # "Suspend and resume scaling", Application Auto Scaling User Guide: its policies do not scale in.
+        Breaks(template=template(Fleet=_SPOT_FLEET, Target=_suspended(True), Scale=moving()), resource="Fleet"),
     ),
     keeps=(
         _group(Down=_policy()),
@@ -303,6 +311,7 @@ _RELEASE = Case(
         ),
         _fleet("maintain", ValidUntil="2027-01-01T00:00:00Z", TerminateInstancesWithExpiration=True),
         template(Fleet=_SPOT_FLEET, Target=_OF_SPOT_FLEET, Scale=moving()),
+        template(Fleet=_SPOT_FLEET, Target=_suspended(False), Scale=moving()),
     ),
     unknown=(
         _group(**_unrelated("AmazonEC2FullAccess")),
