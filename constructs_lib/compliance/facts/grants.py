@@ -18,6 +18,7 @@ from constructs_lib.compliance.facts.roles import (
 )
 from constructs_lib.compliance.values import NotKnown, Value, any_of
 from constructs_lib.template.markers import Made, markers_in
+from constructs_lib.template.plain_values import mapping
 
 CUSTOM = ("Custom::", "AWS::CloudFormation::CustomResource")
 """How the types of resources begin that do what their own function or provider makes of them."""
@@ -173,9 +174,21 @@ def _is_off(user: Resource) -> bool:
         callers = user.uses(_RULE, _SCHEDULE)
     elif user.type in _PROGRAMS:
         callers = [each for each in user.users() if each.type not in _BESIDE_FUNCTIONS]
+        events = mapping(mapping(user.written.get("Properties")).get("Events")).values()
+        if not all(map(_is_event_off, events)):
+            return False
+        if events and not callers:
+            return True
     else:
         return False
     return bool(callers) and all(each.type not in _PROGRAMS and _is_off(each) for each in callers)
+
+
+def _is_event_off(event: object) -> bool:
+    """Whether an event of a function of SAM is a schedule that is switched off."""
+    properties = mapping(mapping(event).get("Properties"))
+    is_off = properties.get("Enabled") in (False, "false") or properties.get("State") == "DISABLED"
+    return is_off and mapping(event).get("Type") in ("Schedule", "ScheduleV2")
 
 
 def _role_is_elsewhere(holder: Value, path: str) -> bool:
@@ -253,6 +266,8 @@ def _may_act(holder: Resource) -> bool:
 
     A notebook's role lets people act who are there; what its script at the start does is asked of the script.
     """
+    if holder.type == SERVERLESS_FUNCTION and _is_off(holder):
+        return False
     takers = [each for each in holder.users() if not each.type.startswith("AWS::IAM::")]
     acting = {each.type for each in takers if not _is_off(each)}
     return not takers or not acting <= _FOR_SERVICES_AND_PEOPLE or holder.deployment.exported(holder)

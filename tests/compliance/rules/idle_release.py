@@ -188,6 +188,22 @@ def _asked(call: str, *actions: str, role: object = None, on: object = _ON_MACHI
     return template(Machine=_instance(), Schedule=schedule, **({} if role else {"Role": its_role}))
 
 
+def _of_sam(*events: dict[str, Any]) -> dict[str, Any]:
+    statement = {"Effect": "Allow", "Action": "ec2:StopInstances", "Resource": _ON_MACHINE}
+    function = {
+        "Type": "Serverless::Function",
+        "Properties": {
+            "Policies": [{"Statement": [statement]}],
+            "Events": {f"Event{number}": each for number, each in enumerate(events)},
+        },
+    }
+    return {"Transform": "AWS::Serverless-2016-10-31"} | template(Machine=_instance(), Function=function)
+
+
+def _nightly(kind: str = "Schedule", **more: object) -> dict[str, Any]:
+    return {"Type": kind, "Properties": {"Schedule": "cron(0 20 * * ? *)", **more}}
+
+
 def _called_by_rule(state: object, **more: Any) -> dict[str, Any]:
     rule = {
         "Type": "Events::Rule",
@@ -259,6 +275,8 @@ _RELEASE = Case(
         Breaks(template=_asked("ec2:stopInstances", "ec2:StopInstances", State="DISABLED"), resource="Machine"),
         Breaks(template=_asked("ec2:startInstances", "ec2:StartInstances"), resource="Machine"),
         Breaks(template=_called_by_rule("DISABLED"), resource="Machine"),
+        Breaks(template=_of_sam(_nightly(Enabled=False)), resource="Machine"),
+        Breaks(template=_of_sam(_nightly("ScheduleV2", State="DISABLED")), resource="Machine"),
         Breaks(
             template=template(
                 Machine=_instance(), Stop=_alarm("automate:${AWS::Region}:ec2:stop", ActionsEnabled="false")
@@ -301,6 +319,9 @@ _RELEASE = Case(
         _asked("ec2:stopInstances", "ec2:StopInstances"),
         _asked("ec2:stopInstances", "ec2:StopInstances", State="ENABLED"),
         _called_by_rule("ENABLED"),
+        _of_sam(_nightly()),
+        _of_sam(_nightly(Enabled=False), _nightly()),
+        _of_sam(_nightly(Enabled=False), {"Type": "SNS", "Properties": {"Topic": "arn:x"}}),
         # Somebody else calls the function, too.
         _called_by_rule(
             "DISABLED",
