@@ -263,9 +263,20 @@ def _check(trace: Trace, accelerators: int) -> None:
 
 
 def _queue_of(template: Template) -> str | None:
-    """Return the queue that a function of the fleet reads its demand from, else the template's only one, if any."""
+    """Return the queue that a function of the fleet reads, else the one that its alarms watch, else the only one."""
     urls = {each.environment["QUEUE_URL"] for each in template.functions().values() if "QUEUE_URL" in each.environment}
     if not urls:
-        queues = list(template.resources("AWS::SQS::Queue"))
-        return queues[0] if len(queues) == 1 else None
+        queues = set(template.resources("AWS::SQS::Queue"))
+        wanted = queues & _watched(template) or queues
+        return wanted.pop() if len(wanted) == 1 else None
     return min(urls)
+
+
+def _watched(template: Template) -> set[str]:
+    """Return what the alarms that start a scaling policy of the fleet have in their dimensions."""
+    policies, found = set(template.policies()), set[str]()
+    for name in template.resources("AWS::CloudWatch::Alarm"):
+        alarm = template.body["Resources"][name].get("Properties", {})
+        if policies & template.referred_to(alarm.get("AlarmActions", [])):
+            found |= template.referred_to([alarm.get("Dimensions", []), alarm.get("Metrics", [])])
+    return found
