@@ -266,6 +266,8 @@ class Template:
 
     def _json(self, argument: object, depth: int) -> object:
         value = self._settle(argument, depth)
+        if value is _NO_VALUE:
+            return _malformed("Fn::ToJsonString")
         if holds_marker(value):
             return value if isinstance(value, Unknown) else Unknown("a part of it is known at the deploy only", _SAY_IT)
         return json.dumps(value)

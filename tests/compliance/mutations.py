@@ -57,6 +57,8 @@ JUNK: tuple[Any, ...] = (
     {"Fn::FindInMap": ["A", "B", "C"]},
     {"Fn::ImportValue": {"Fn::Sub": "${AWS::StackName}-x"}},
     {"Fn::Transform": {"Name": "AWS::Include"}},
+    {"Fn::ToJsonString": {"Ref": "AWS::NoValue"}},
+    {"Fn::Length": {"Ref": "AWS::NoValue"}},
     {"Fn::ForEach::Loop": ["A", ["b"], {}]},
     _deep(40),
     _deep(121),
