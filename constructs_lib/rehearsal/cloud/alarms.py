@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -88,9 +88,7 @@ class Alarm:
         queries = properties["Metrics"] if "Metrics" in properties else [_single(properties)]
         periods = {int(q["MetricStat"]["Period"]) for q in queries if "MetricStat" in q}
         returned = [q["Id"] for q in queries if is_true(q.get("ReturnData", True))]
-        if len(periods) != 1 or len(returned) != 1:
-            rule = "ask for one period, and return one series"
-            raise ArgumentError(complaint(name, "Metrics", rule, (sorted(periods), returned), "CloudWatch refuses it"))
+        _refuse_other_than_one(name, queries, periods, returned)
         n = int(properties["EvaluationPeriods"])
         alarm = cls(
             name=name,
@@ -322,6 +320,21 @@ def _refuse_what_is_not_simulated(name: str, properties: Mapping[str, Any]) -> N
         if expression.lstrip().upper().startswith("SELECT"):
             cure = "a query of Metrics Insights is not simulated"
             raise ArgumentError(complaint(name, "Metrics", "be metrics and metric math", expression, cure))
+
+
+def _refuse_other_than_one(
+    name: str, queries: Sequence[Mapping[str, Any]], periods: Collection[int], returned: Sequence[str]
+) -> None:
+    cure = "CloudWatch refuses it"
+    if not periods:
+        alone = ", ".join(str(each["Expression"]) for each in queries) or "no entry"
+        raise ArgumentError(complaint(name, "Metrics", "have metrics beside expressions", alone, cure))
+    if len(periods) > 1:
+        several = ", ".join(map(str, sorted(periods)))
+        raise ArgumentError(complaint(name, "Metrics", "be of one period", f"{several} seconds", cure))
+    if len(returned) != 1:
+        rule = "have exactly one entry with ReturnData: true, which is the default"
+        raise ArgumentError(complaint(name, "Metrics", rule, ", ".join(returned) or "none", cure))
 
 
 def _single(properties: Mapping[str, Any]) -> dict[str, Any]:

@@ -173,6 +173,11 @@ def test_sum_of_a_queues_level_may_count_twice_and_says_so() -> None:
     assert _alarm(Namespace="AWS/SQS", MetricName="NumberOfMessagesSent", Statistic="Sum").notes == ()
 
 
+def _stat(name: str, period: int = 60) -> dict[str, Any]:
+    metric = {"Namespace": "N", "MetricName": name, "Dimensions": []}
+    return {"Id": name, "MetricStat": {"Metric": metric, "Period": period, "Stat": "Maximum"}}
+
+
 def test_more_than_ten_metrics_are_refused() -> None:
     def of(count: int) -> Alarm:
         stat = {"Metric": {"Namespace": "N", "MetricName": "M"}, "Period": 60, "Stat": "Sum"}
@@ -225,6 +230,25 @@ def test_actions_that_are_not_enabled_are_none(enabled: object) -> None:
 def test_what_is_not_simulated_or_refused_by_cloudwatch_names_the_alarm(properties: dict[str, Any], said: str) -> None:
     with pytest.raises(ArgumentError, match=rf"\bHot: (metric: )?{said}"):
         _alarm(**properties)
+
+
+@pytest.mark.parametrize(
+    ("metrics", "said"),
+    [
+        ([{"Id": "e", "Expression": "SEARCH('{N} m', 'Maximum')"}], "have metrics beside expressions, got .*SEARCH"),
+        ([], "have metrics beside expressions, got 'no entry'"),
+        (
+            [_stat("a", period=60), {**_stat("b", period=300), "ReturnData": False}],
+            "be of one period, got '60, 300 seconds'",
+        ),
+        ([_stat("a"), _stat("b")], "have exactly one entry with ReturnData: true, which is the default, got 'a, b'"),
+        ([{**_stat("a"), "ReturnData": False}], "have exactly one entry with ReturnData: true, .* got 'none'"),
+    ],
+)
+def test_metrics_that_make_no_alarm_are_told_one_by_one(metrics: list[dict[str, Any]], said: str) -> None:
+    judged = {"ComparisonOperator": "LessThanThreshold", "Threshold": 5, "EvaluationPeriods": 1}
+    with pytest.raises(ArgumentError, match=rf"^Hot: Metrics must {said}"):
+        Alarm.from_properties("Hot", {**judged, "Metrics": metrics})
 
 
 def test_query_of_metrics_insights_is_refused_by_name() -> None:
