@@ -31,7 +31,7 @@ def jobs(rows: Rows, findings: Findings) -> Iterator[Job]:
             findings.add(rows.line, _reason(row, arrival_at, service_at, accelerators_at))
             continue
         usual = 0 <= job[0] <= LONGEST_S and 0 <= job[1] <= LONGEST_S and 0 < job[2] <= MOST_ACCELERATORS
-        if usual and spelled.isascii() and "_" not in spelled:
+        if usual and spelled.isascii() and "_" not in spelled and "\n" not in spelled:
             yield job
         else:
             findings.add(rows.line, _reason(row, arrival_at, service_at, accelerators_at))

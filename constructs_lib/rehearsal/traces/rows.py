@@ -120,7 +120,8 @@ class Rows:
             if text.startswith("#"):
                 self.comments.append(text[1:].strip())
             elif text.strip():
-                return chain([text], lines)
+                # Into the line at the end goes a quote that is left open in a last row without an end of its own.
+                return chain([text], lines, ["\n"])
             self._lines_before += 1
         return iter(())
 

@@ -75,6 +75,12 @@ def test_a_quote_that_is_never_closed_is_named_where_it_opens() -> None:
     assert trace.skipped == (BadRow(3, "its last cell goes on over the end of the line: a quote is left open"),)
 
 
+def test_a_quote_left_open_in_a_last_row_without_an_end_is_no_row() -> None:
+    trace = read_trace(io.StringIO(f'{_HEADER}5,60,1\n"0","10","1'), options=_SKIP)
+    assert trace.jobs == (Job(5, 60, 1),)
+    assert trace.skipped == (BadRow(3, "accelerators goes on over the end of the line: a quote is left open"),)
+
+
 def test_a_cell_beyond_every_limit_is_one_bad_row() -> None:
     text = f"{_HEADER}5,60,1\n6,{'7' * 200_000},1\n8,60,1\n"
     trace = read_trace(io.StringIO(text), options=_SKIP)
