@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -25,6 +26,10 @@ def complain(line: str) -> None:
             print(harmless(line), file=sys.stderr)
 
 
+_VALUE = re.compile(r"^argument (\S+): must\b")
+"""How argparse begins a complaint of ours about the value of an option."""
+
+
 class Parser(argparse.ArgumentParser):
     """A parser whose complaint is one line, and that takes no abbreviations, which a later option could make two."""
 
@@ -35,7 +40,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print the line and leave."""
-        said = " ".join(message.split())
+        said = _VALUE.sub(r"\1 must", " ".join(message.split()))
         complain(f"{self.prog}: {said}; {self.prog} --help shows how it is written")
         sys.exit(UNUSABLE)
 

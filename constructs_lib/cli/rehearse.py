@@ -388,30 +388,37 @@ def _write(chosen: argparse.Namespace, found: Rehearsal) -> None:
 def _seconds(text: str) -> float:
     """Seconds, or a number with its unit: s, m, h or d."""
     amount, unit = (text[:-1], text[-1]) if text[-1:] in _UNITS else (text, "s")
-    value = float(amount) * _UNITS[unit]
+    try:
+        value = float(amount) * _UNITS[unit]
+    except ValueError:
+        value = -1.0
     if not 0 <= value < float("inf"):
-        raise ValueError(text)
+        raise _no(text, "be a time from 0 on", "write 90, 90s, 15m, 8h or 2d")
     return value
 
 
 def _stretch(text: str) -> tuple[float, float]:
     """From when until when."""
     begin, dots, end = text.partition("..")
+    if not dots:
+        raise _no(text, "say from when until when", "write for example 2h..5h")
     found = _seconds(begin), _seconds(end)
-    if not dots or found[0] >= found[1]:
-        raise ValueError(text)
+    if found[0] >= found[1]:
+        raise _no(text, "end after it begins", "write the earlier time first, for example 2h..5h")
     return found
 
 
 def _moment(text: str) -> datetime:
     """A moment in ISO's way of writing it; without a zone it is UTC."""
-    at = datetime.fromisoformat(text.replace("Z", "+00:00"))
-    if at.tzinfo is not None and not 1 < at.year < 9999:  # in UTC it may have no year that can be written
-        raise ValueError(text)
+    try:
+        at = datetime.fromisoformat(text.replace("Z", "+00:00"))
+    except ValueError:
+        at = None
+    if at is None or (at.tzinfo is not None and not 1 < at.year < 9999):  # in UTC it may have no year
+        raise _no(text, "be a date and a time as in ISO 8601", "write for example 2026-01-05T08:00")
     return at.replace(tzinfo=timezone.utc) if at.tzinfo is None else at.astimezone(timezone.utc)
 
 
-# argparse names them in its complaint about a value that is none.
-_seconds.__name__ = "time"
-_stretch.__name__ = "FROM..TO"
-_moment.__name__ = "ISO time"
+def _no(text: str, rule: str, cure: str) -> argparse.ArgumentTypeError:
+    """The complaint about the value of an option, which argparse names."""
+    return argparse.ArgumentTypeError(f"must {rule}, got {text!r}; {cure}")

@@ -454,6 +454,21 @@ def test_unusable_input_is_one_teaching_line(
     assert playing.asked == {}
 
 
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        ("--no-capacity 5h..2h", "--no-capacity must end after it begins, got '5h..2h'; write the earlier time first"),
+        ("--no-capacity 5h", "--no-capacity must say from when until when, got '5h'; write for example 2h..5h"),
+        ("--goal=-1m", "--goal must be a time from 0 on, got '-1m'; write 90, 90s, 15m, 8h or 2d"),
+        ("--start yesterday", "--start must be a date and a time as in ISO 8601, got 'yesterday'; write for example"),
+    ],
+)
+def test_times_that_are_none_are_told_with_rule_value_and_cure(
+    accel_fleet: Command, usual: str, option: str, said: str
+) -> None:
+    assert accel_fleet(f"{usual} {option}").err.startswith(f"accel-fleet rehearse: {said}")
+
+
 # --- what it needs ---------------------------------------------------------------------------------------------------
 
 
