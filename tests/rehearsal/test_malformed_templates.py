@@ -222,6 +222,14 @@ def test_a_hook_of_its_own_need_have_no_name() -> None:
             {"MinSize": 2, "DesiredCapacity": 1},
             "Workers: DesiredCapacity must be from MinSize to MaxSize, 2 to 10, got 1",
         ),
+        (
+            {"MinSize": 999_999_999, "MaxSize": 999_999_999},
+            "Workers: MinSize must be at most 10,000 to be rehearsed, got 999999999; rehearse a smaller group",
+        ),
+        (
+            {"DesiredCapacity": 10_001, "MaxSize": 20_000},
+            "Workers: DesiredCapacity must be at most 10,000 to be rehearsed, got 10001",
+        ),
         ({"DesiredCapacity": "11"}, "Workers: DesiredCapacity must be from MinSize to MaxSize, 0 to 10, got 11"),
     ],
 )

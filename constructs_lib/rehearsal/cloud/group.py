@@ -25,6 +25,8 @@ __all__ = ["Activity", "Boot", "Ending", "Group", "Instance", "Refused"]
 _GONE_AFTER = 60
 """Seconds from the end of the last hook until the instance is terminated."""
 _DEFAULT_COOLDOWN = 300
+_MOST_AT_ONCE = 10_000
+"""Instances that are always there: each is played minute by minute."""
 _IS_HEALTHY = attrgetter("healthy")
 _UNANSWERED = (
     "Instance failed to complete user's Lifecycle Action: Lifecycle Action with token {} was abandoned: "
@@ -497,6 +499,11 @@ def _check_sizes(group: str, minimum: int, desired: int, maximum: int) -> None:
     cure = "Auto Scaling refuses it"
     if minimum > maximum:
         raise ArgumentError(complaint(group, "MinSize", f"be at most MaxSize, which is {maximum}", minimum, cure))
+    if max(minimum, desired) > _MOST_AT_ONCE:
+        rule = f"be at most {_MOST_AT_ONCE:,} to be rehearsed"
+        what = "MinSize" if minimum > _MOST_AT_ONCE else "DesiredCapacity"
+        smaller = "rehearse a smaller group with a part of the work"
+        raise ArgumentError(complaint(group, what, rule, max(minimum, desired), smaller))
     if not minimum <= desired <= maximum:
         rule = f"be from MinSize to MaxSize, {minimum} to {maximum}"
         raise ArgumentError(complaint(group, "DesiredCapacity", rule, desired, cure))
