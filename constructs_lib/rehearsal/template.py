@@ -14,6 +14,7 @@ from constructs_lib.rehearsal.boot_script import BootScript
 from constructs_lib.rehearsal.cloud.alarms import Alarm
 from constructs_lib.rehearsal.cloud.calendar import read_schedule
 from constructs_lib.rehearsal.cloud.not_played import (
+    notes_on_actions,
     notes_on_events,
     notes_on_group,
     notes_on_launch,
@@ -259,7 +260,11 @@ class Template:
                 found.update(tracking_alarms(name, policy))
         for note in notes_on_mute_rules(self._ids("AWS::CloudWatch::AlarmMuteRule")):
             self._note(note)
-        return {name: Alarm.from_properties(name, properties) for name, properties in found.items()}
+        alarms = {name: Alarm.from_properties(name, properties) for name, properties in found.items()}
+        types = {name: str(resource["Type"]) for name, resource in self.body["Resources"].items()}
+        for note in notes_on_actions(alarms.values(), types):
+            self._note(note)
+        return alarms
 
     def composite_alarms(self) -> dict[str, Properties]:
         """Return the properties of every composite alarm by logical id."""

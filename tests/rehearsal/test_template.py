@@ -493,6 +493,28 @@ def test_group_that_asks_for_nothing_of_this_kind_has_no_notes() -> None:
     assert template.notes == []
 
 
+def test_an_action_that_leads_nowhere_is_noted() -> None:
+    """As the reference to another alarm in place of its policy, which CloudWatch refuses at the deploy."""
+    metric = {"Namespace": "N", "MetricName": "m", "Statistic": "Maximum", "Period": 60}
+    judged = {"EvaluationPeriods": 1, "Threshold": 1, "ComparisonOperator": "GreaterThanThreshold"}
+
+    def alarm(**actions: Any) -> dict[str, Any]:
+        return resource("CloudWatch::Alarm", **metric, **judged, **actions)
+
+    template = Template(
+        plain_template(
+            {
+                "Up": alarm(AlarmActions=[{"Ref": "Down"}, {"Ref": "Out"}], OKActions=[{"Ref": "Down"}]),
+                "Down": alarm(AlarmActions=[{"Ref": "Told"}, "arn:aws:automate:us-east-1:ec2:stop"]),
+                "Told": resource("SNS::Topic"),
+                "Out": resource("AutoScaling::ScalingPolicy", AutoScalingGroupName={"Ref": "Workers"}),
+            }
+        )
+    )
+    template.alarms()
+    assert template.notes == ["Up: its action Down does nothing: an AWS::CloudWatch::Alarm takes none"]
+
+
 def test_rules_that_mute_alarms_are_noted() -> None:
     template = Template(plain_template({"Quiet": resource("CloudWatch::AlarmMuteRule", Rule={})}))
     template.alarms()

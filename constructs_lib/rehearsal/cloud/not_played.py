@@ -5,9 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from constructs_lib.rehearsal.cloud.alarms import Alarm
 from constructs_lib.rehearsal.resolving import is_true
 
 _RESERVATIONS = "capacity reservations are not played"
+_TAKE_ACTIONS = (
+    "AWS::ApplicationAutoScaling::ScalingPolicy",
+    "AWS::AutoScaling::ScalingPolicy",
+    "AWS::Lambda::",
+    "AWS::SNS::Topic",
+    "AWS::SSM",
+    "AWS::Serverless::Function",
+    "AWS::CloudFormation::CustomResource",
+    "Custom::",
+)
+"""How the types begin of what an alarm can be told to act on."""
 _LOAD_BALANCING = ("LoadBalancerNames", "TargetGroupARNs", "TrafficSources")
 
 
@@ -24,6 +36,15 @@ def notes_on_launch(group: str, launch: Mapping[str, Any]) -> Iterator[str]:
         yield f"{group}: neither begin nor end of the capacity block is played, and its price is not that of the list"
     elif "CapacityReservationSpecification" in launch:
         yield f"{group}: {_RESERVATIONS}"
+
+
+def notes_on_actions(alarms: Iterable[Alarm], types: Mapping[str, str]) -> Iterator[str]:
+    """Say which actions of alarms lead to a resource that takes none; ``types`` are those of all logical ids."""
+    for alarm in alarms:
+        for target in dict.fromkeys(target for targets in alarm.actions.values() for target in targets):
+            kind = types.get(target.partition(".")[0])
+            if kind is not None and not kind.startswith(_TAKE_ACTIONS):
+                yield f"{alarm.name}: its action {target} does nothing: an {kind} takes none"
 
 
 def notes_on_mute_rules(rules: Iterable[str]) -> Iterator[str]:
