@@ -403,7 +403,7 @@ class World:
                 alarm = self.alarms[action.alarm]
                 if action.has_changed and any(namespace in LATE_BUT_USUAL for namespace, _, _ in alarm.metrics):
                     self.group.doubts.add(SEEN_LATE)
-                seen = Seen.of(action.threshold, action.points, alarm.n)
+                seen = Seen.of(action.threshold, action.points, alarm.n, from_below=alarm.breaches_below)
                 self._policies.run(action.target, self.now, seen)
             elif action.has_changed:
                 due = self.now + self.conditions.alarm_delivery_seconds

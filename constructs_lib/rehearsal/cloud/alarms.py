@@ -226,6 +226,11 @@ class Alarm:
         """Return whether a point is beyond the threshold."""
         return _COMPARISONS[self.comparison](point, self.threshold)
 
+    @property
+    def breaches_below(self) -> bool:
+        """Return whether it is what lies below the threshold that breaches it."""
+        return self.comparison.startswith("Less")
+
     def evaluate(self, points: Sequence[float | None], state: State) -> State:
         """Return the next state from the values of the range."""
         judged = [None if value is None else self.breaches(value) for value in points]

@@ -50,17 +50,22 @@ _AGGREGATES: dict[str, Callable[[Sequence[float]], float]] = {"Average": fmean, 
 
 
 class Seen(NamedTuple):
-    """What an alarm saw that acts: its threshold, the newest point that there is, and all that it judged."""
+    """What an alarm saw that acts: its threshold, the newest point that there is, and all that it judged.
+
+    ``from_below`` says that what is less than the threshold breaches it, and so a point on it is the least of breaches
+    downwards.
+    """
 
     threshold: float
     newest: float | None
     judged: Sequence[float]
+    from_below: bool = False
 
     @classmethod
-    def of(cls, threshold: float, points: Sequence[float | None], periods: int) -> Seen:
+    def of(cls, threshold: float, points: Sequence[float | None], periods: int, *, from_below: bool = False) -> Seen:
         """Return it of the points of a range, of which the newest ``periods`` are judged, if there are any."""
         newest = next((point for point in reversed(points) if point is not None), None)
-        return cls(threshold, newest, [point for point in points[-periods:] if point is not None])
+        return cls(threshold, newest, [point for point in points[-periods:] if point is not None], from_below)
 
 
 @dataclass
@@ -210,7 +215,8 @@ class _Step(_Warming):
         if seen.newest is None:
             return self._steps[0] if reading.steps_by_silence else None
         by_all = reading.steps_by_aggregate and seen.judged
-        return _step(self._steps, (self._aggregate(seen.judged) if by_all else seen.newest) - seen.threshold)
+        offset = (self._aggregate(seen.judged) if by_all else seen.newest) - seen.threshold
+        return _step(self._steps, offset, seen.from_below)
 
     def _adjustment(self, change: int, capacity: int, reading: PolicyReading) -> int:
         least = self._least if capacity or reading.least_change_wakes else 0
@@ -282,11 +288,12 @@ def adjustment(kind: str, change: int, capacity: int, least: int) -> int:
     return amount if abs(amount) >= least else int(math.copysign(least, change))
 
 
-def _step(steps: Sequence[Mapping[str, Any]], offset: float) -> Mapping[str, Any] | None:
+def _step(steps: Sequence[Mapping[str, Any]], offset: float, from_below: bool) -> Mapping[str, Any] | None:
+    lower_belongs = offset > 0 or (offset == 0 and not from_below)
     for step in steps:
         lower = float(step.get("MetricIntervalLowerBound", "-inf"))
         upper = float(step.get("MetricIntervalUpperBound", "inf"))
-        if (lower <= offset < upper) if offset >= 0 else (lower < offset <= upper):
+        if (lower <= offset < upper) if lower_belongs else (lower < offset <= upper):
             return step
     return None
 

@@ -20,8 +20,9 @@ from constructs_lib.rehearsal.cloud.policies import (
     adjustment,
 )
 from constructs_lib.rehearsal.template import Template
+from constructs_lib.rehearsal.world import World
 from tests.rehearsal.cloud.groups import MINUTE, hook, make_group, run
-from tests.rehearsal.cloud.plain import Body, plain_template, policy, tracking
+from tests.rehearsal.cloud.plain import Body, plain_template, policy, resource, tracking
 
 _USUAL = PolicyReading()
 
@@ -100,6 +101,41 @@ def test_bounds_are_offsets_from_the_threshold_and_without_a_step_nothing_happen
     expected = {-10.0: -1}.get(offset, change)
     scaled = _Scaled({"P": _step(*steps, EstimatedInstanceWarmup=0)}, size=5)
     assert scaled.act("P", 50 + offset, threshold=50) == 5 + expected
+
+
+@pytest.mark.parametrize(("from_below", "becomes"), [(False, 6), (True, 4)])
+def test_value_on_the_threshold_belongs_to_the_step_on_the_side_of_the_breach(from_below: bool, becomes: int) -> None:
+    """A queue's alarm at or below 0 releases by a step up to 0: it is the last of that step, as it is in AWS."""
+    steps: list[dict[str, float]] = [
+        {"MetricIntervalUpperBound": 0, "ScalingAdjustment": -1},
+        {"MetricIntervalLowerBound": 0, "ScalingAdjustment": 1},
+    ]
+    scaled = _Scaled({"P": _step(*steps, EstimatedInstanceWarmup=0)}, size=5)
+    scaled.runner.run("P", scaled.group.now, Seen.of(0.0, [0.0], 1, from_below=from_below))
+    assert scaled.group.desired == becomes
+
+
+@pytest.mark.parametrize("comparison", ["LessThanOrEqualToThreshold", "GreaterThanOrEqualToThreshold"])
+def test_alarm_on_its_threshold_releases_by_the_step_that_ends_there_if_it_breaches_below(comparison: str) -> None:
+    more = {
+        "Down": _step(_always(0, out=False), kind="ExactCapacity"),
+        "Quiet": resource(
+            "CloudWatch::Alarm",
+            Namespace="AWS/AutoScaling",
+            MetricName="GroupPendingInstances",
+            Dimensions=[{"Name": "AutoScalingGroupName", "Value": {"Ref": "Workers"}}],
+            Statistic="Maximum",
+            Period=60,
+            EvaluationPeriods=1,
+            Threshold=0,
+            ComparisonOperator=comparison,
+            AlarmActions=[{"Ref": "Down"}],
+        ),
+    }
+    metrics = [{"Granularity": "1Minute"}]
+    world = World(plain_template(more, DesiredCapacity="2", DefaultInstanceWarmup=0, MetricsCollection=metrics))
+    world.run(15)
+    assert world.group.desired == (0 if comparison.startswith("Less") else 2)
 
 
 def test_change_is_to_the_warmed_capacity_so_a_step_does_not_stack() -> None:
