@@ -168,7 +168,9 @@ def _outcome(chosen: argparse.Namespace) -> Outcome:
 def _standard_input() -> str:
     if isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(encoding="utf-8", errors="strict")
-    return sys.stdin.read()
+    from constructs_lib.template.assembly import read_all
+
+    return read_all(sys.stdin, _STANDARD)
 
 
 def _ids(given: list[str] | None) -> list[str] | None:

@@ -294,9 +294,10 @@ def _fleets(stack: StackTemplate, begins: str | None) -> list[str]:
 
 
 def _from_input() -> dict[str, Any]:
+    from constructs_lib.template.assembly import read_all
     from constructs_lib.template.documents import parse
 
-    document = parse(sys.stdin.read(), _STANDARD).content
+    document = parse(read_all(sys.stdin, _STANDARD), _STANDARD).content
     if "Resources" not in document:
         cure = "give the JSON that cdk synth writes"
         raise ArgumentError(complaint(_WHERE, "--template", "be a template with Resources", _STANDARD, cure))

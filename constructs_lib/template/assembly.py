@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from constructs_lib.errors import ArgumentError
 from constructs_lib.template.documents import Document, parse
@@ -103,14 +103,26 @@ def read_document(path: Path) -> Document:
     """
     try:
         with path.open(encoding="utf-8") as file:
-            text = file.read(_MOST_CHARACTERS + 1)
+            text = read_all(file, str(path))
+    except ArgumentError:
+        raise
     except UnicodeDecodeError as error:
         rule = "be text in UTF-8"
         raise ArgumentError(complaint(_WHERE, "template", rule, str(path), "give a template")) from error
     except (OSError, ValueError) as error:  # also of a name that no file can have
         cure = "give a template, or the folder that cdk synth writes"
         raise ArgumentError(complaint(_WHERE, "template", "be a file that can be read", str(path), cure)) from error
+    return parse(text, str(path))
+
+
+def read_all(file: TextIO, name: str) -> str:
+    """The text of a file, which has an end.
+
+    Raises:
+        ArgumentError: it is longer than any template.
+    """
+    text = file.read(_MOST_CHARACTERS + 1)
     if len(text) > _MOST_CHARACTERS:
         rule = f"have at most {_MOST_CHARACTERS:,} characters"
-        raise ArgumentError(complaint(_WHERE, "template", rule, str(path), "give a template"))
-    return parse(text, str(path))
+        raise ArgumentError(complaint(_WHERE, "template", rule, name, "give a template"))
+    return text

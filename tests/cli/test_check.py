@@ -279,6 +279,14 @@ def test_a_baseline_can_be_renewed_in_place(accel_fleet: Command, folder: Path) 
     assert accel_fleet("check", "bad.json", "--baseline", "base.json", *ONLY).status == 0
 
 
+def test_standard_input_without_an_end(accel_fleet: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("constructs_lib.template.assembly._MOST_CHARACTERS", 100)
+    monkeypatch.setattr(sys, "stdin", io.StringIO("\0" * 200))
+    ran = accel_fleet("check -")
+    assert is_one_teaching_line(ran)
+    assert "must have at most 100 characters, got '-'" in ran.err
+
+
 def test_standard_input_that_is_no_text(accel_fleet: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"\xff\xfe{"), errors="surrogateescape"))
     ran = accel_fleet("check", "-")

@@ -68,3 +68,15 @@ def test_a_list_that_is_the_default_of_a_parameter_is_told_as_such() -> None:
     found = checked(declared | nodes, "previous-generation-type").findings
     assert all(each.message.endswith(", the default of parameter Types") for each in found)
     assert len(found) == 2
+
+
+def test_what_stops_an_instance_by_its_id_is_told_as_that() -> None:
+    nights = {"Name": "AWS-StopEC2Instance", "Targets": [{"Key": "ParameterValues", "Values": [{"Ref": "Box"}]}]}
+    checked_one = checked(
+        template(
+            Box={"Type": "EC2::Instance", "Properties": {"InstanceType": "g6.xlarge"}},
+            Nights={"Type": "SSM::Association", "Properties": nights},
+        ),
+        "no-idle-release",
+    )
+    assert [each.reason for each in checked_one.not_judged] == ["Nights refers to it and may change it"]

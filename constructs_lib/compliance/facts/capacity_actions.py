@@ -318,6 +318,8 @@ def _role_ends_instance(instance: Resource) -> bool:
 def _document_may_end(instance: Resource) -> bool:
     """What Systems Manager runs on machines of a tag, or a group, refers to none of them."""
     for each in instance.deployment.resources(*_RUN_DOCUMENTS):
+        if instance in each.uses():
+            continue  # Whatever refers to it is told of last.
         if _ENDS_BY_ITS_NAME.search(str(each.written.get("Properties"))):
             raise NotKnown(instance, f"{each.id} may stop it, if it has the tags that are looked for")
     return False

@@ -85,6 +85,8 @@ _INTO_A_SHELL = re.compile(r"\|\s*(?:sudo )?(?:ba)?sh")
 _OUT_OF_A_PROCESS = re.compile(r"(?:python3?|bash|sh)\s+<\(")
 _AGENT = "cloudwatch-agent"
 _ELSEWHERE = ("AWS::SSM::Association", "AWS::SSM::MaintenanceWindowTask", "AWS::ImageBuilder::Image")
+_OPERATES = re.compile(r"AWS-(?:(?:Stop|Start|Restart|Terminate|Resize)EC2|RunPatchBaseline|UpdateSSMAgent|PatchAsg)")
+"""How the names of AWS's documents begin that measure nothing."""
 _MORE = re.compile(r"append-config|put-metric-data|put_metric_data|telegraf")
 _PREFIXES = tuple(prefix_of(each) for each in SECTIONS)
 _WITHOUT_PREFIX = frozenset(each.name for each in NVIDIA.measurements)
@@ -173,7 +175,7 @@ def _may_be_measured(launch: Launch, start: Start) -> NotKnown | None:
     if reader is not None:
         reason = f"{reader.id} reads EC2's {_POWER}: power, and no use, which EC2 has of some types only"
         return NotKnown(owner, reason)
-    elsewhere = owner.deployment.resources(*_ELSEWHERE)
+    elsewhere = [each for each in owner.deployment.resources(*_ELSEWHERE) if not _only_operates(each)]
     if elsewhere:
         return NotKnown(owner, f"{elsewhere[0].id} may have its accelerators measured")
     if owner.deployment.unread:
@@ -192,6 +194,12 @@ def _may_be_measured(launch: Launch, start: Start) -> NotKnown | None:
     if name is None:
         return image.not_known("its image may bring what measures them") if may_publish else None
     return image.not_known("containers may measure them") if any(each in name for each in _OF_CONTAINERS) else None
+
+
+def _only_operates(runs: Resource) -> bool:
+    """Whether what Systems Manager runs is a document of AWS that stops, starts, updates or patches machines."""
+    named = (runs.properties.at(each).raw for each in ("Name", "TaskArn"))
+    return any(isinstance(each, str) and _OPERATES.match(each) is not None for each in named)
 
 
 def _programs(commands: str, *, may_publish: bool) -> Iterator[str]:

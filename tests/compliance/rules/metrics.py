@@ -75,6 +75,17 @@ CASES = (
     Case(
         rule="accelerators-not-measured",
         breaks=(
+            # What stops machines measures nothing.
+            Breaks(
+                template=group(
+                    launch={"ImageId": AWS_IMAGE},
+                    **template(Nights={"Type": "SSM::Association", "Properties": {"Name": "AWS-StopEC2Instance"}})[
+                        "Resources"
+                    ],
+                ),
+                resource="Launch",
+                property="LaunchTemplateData.UserData",
+            ),
             # Whatever an image of one's own brings, it may not publish.
             Breaks(
                 template=group(launch={"ImageId": "ami-0123456789abcdef0"}),
