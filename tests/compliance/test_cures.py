@@ -6,7 +6,7 @@ from copy import deepcopy
 from typing import Any
 
 from constructs_lib.compliance import check_template
-from tests.compliance.cases import group
+from tests.compliance.cases import group, template
 
 _AGENT = """#!/bin/bash
 cat > /opt/agent.json <<'END'
@@ -61,3 +61,34 @@ def test_a_health_check_of_a_load_balancer_needs_one_and_time() -> None:
 
 def test_a_release_by_an_alarm_is_told_to_need_an_alarm_on_silence() -> None:
     assert "silence" in _found(group(properties={"MinSize": "0"}))["no-idle-release"]
+
+
+_TAGS = [{"Key": "CostCenter", "Value": "4711"}]
+
+
+def test_a_tag_for_the_instances_needs_one_for_their_volumes() -> None:
+    before = group()
+    fix = _found(before)["cost-not-attributed"]
+    assert "CostCenter" in fix
+    assert "{ResourceType: volume, Tags: [...]} to TagSpecifications" in fix
+
+    after = deepcopy(before)
+    after["Resources"]["Group"]["Properties"]["Tags"] = [{**_TAGS[0], "PropagateAtLaunch": True}]
+    launch = after["Resources"]["Launch"]["Properties"]["LaunchTemplateData"]
+    launch["TagSpecifications"] = [{"ResourceType": "volume", "Tags": _TAGS}]
+    assert set(_found(after)) == set(_found(before)) - {"cost-not-attributed"}
+
+
+def test_a_tag_of_a_single_instance_has_to_reach_its_volumes() -> None:
+    before = template(Box={"Type": "EC2::Instance", "Properties": {"InstanceType": "g6.xlarge"}})
+    assert "PropagateTagsToVolumeOnCreation: true" in _found(before)["cost-not-attributed"]
+
+    after = deepcopy(before)
+    after["Resources"]["Box"]["Properties"] |= {"Tags": _TAGS, "PropagateTagsToVolumeOnCreation": True}
+    assert set(_found(after)) == set(_found(before)) - {"cost-not-attributed"}
+
+
+def test_a_tag_of_a_notebook_needs_nothing_else() -> None:
+    before = template(Book={"Type": "SageMaker::NotebookInstance", "Properties": {"InstanceType": "ml.g5.xlarge"}})
+    fix = _found(before)["cost-not-attributed"]
+    assert fix == "add a cost allocation tag, for example CostCenter, or an AWS::Budgets::Budget"

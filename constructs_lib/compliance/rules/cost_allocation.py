@@ -135,11 +135,21 @@ def _says_who_pays(subject: Launch | Itself) -> Iterator[Broken]:
     if deployment.unread:
         raise NotKnown(owner, f"{deployment.unread[0]} may add tags or a budget")
     place = _place_for_tags(subject) if isinstance(subject, Launch) else owner.properties.at("Tags")
-    tag = "a cost allocation tag, for example CostCenter, that its instances get"
-    where = " by TagSpecifications of a launch template" if owner.type == NODE_GROUP else ""
+    how = _how_to_tag(subject) if isinstance(subject, Launch) else ""
     yield place.broken(
-        must="say who pays, or a budget has to stand beside it", cure=f"add {tag}{where}, or an AWS::Budgets::Budget"
+        must="say who pays, or a budget has to stand beside it",
+        cure=f"add a cost allocation tag, for example CostCenter{how}, or an AWS::Budgets::Budget",
     )
+
+
+def _how_to_tag(launch: Launch) -> str:
+    """How a tag reaches all that is paid for, the volumes with it."""
+    if launch.owner.type == INSTANCE:
+        return ", with PropagateTagsToVolumeOnCreation: true"
+    if launch.owner.type == NODE_GROUP:
+        return ", by TagSpecifications of a launch template, for instances and volumes"
+    volumes = ", and {ResourceType: volume, Tags: [...]} to TagSpecifications of the launch template"
+    return f", that its instances get{volumes if _has_template(launch) else ''}"
 
 
 def _is_tagged(host: Resource) -> bool:
