@@ -338,6 +338,7 @@ class Group:
             if instance.termination is not None:
                 begun = self.activities[instance.termination]
                 self.activities[instance.termination] = replace(begun, status="Successful", ended=self._now)
+                self.last_activity = self._now
         elif instance.state == "Pending" and has_booted(instance, self._now):
             instance.state, instance.in_service_since = "InService", self._now
             booted = instance.launched_at + instance.boot.in_service_s

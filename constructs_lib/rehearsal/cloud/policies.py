@@ -97,6 +97,7 @@ class PolicyRunner:
         self._policies: dict[str, _Policy] = {}
         self._lowered: dict[str, tuple[int, int | None]] = {}
         """When each policy of target tracking that may scale in has last asked for that, and for which size."""
+        cooling_down = _CoolingDown()
         for name, each in template.policies().items():
             kind = each.get("PolicyType", _SIMPLE)
             if kind == TARGET_TRACKING:
@@ -107,7 +108,7 @@ class PolicyRunner:
             elif kind == _STEP:
                 self._policies[name] = _Step(each, group, warm_up)
             elif kind == _SIMPLE:
-                self._policies[name] = _Simple(each, group)
+                self._policies[name] = _Simple(each, group, cooling_down)
             elif not _only_forecasts(each):
                 rule, cure = "be of a type that is simulated", "rehearse it with Mode ForecastOnly"
                 raise ArgumentError(complaint(name, "PolicyType", rule, kind, cure))
@@ -243,31 +244,40 @@ class _TargetTracking(_Warming):
         return max(desired, size) if self._grows else self._lowered(now, desired, size)
 
 
+@dataclass
+class _CoolingDown:
+    """When a policy of simple scaling last changed the group, and for how long all such policies wait after that."""
+
+    since: int | None = None
+    seconds: int = 0
+
+
 class _Simple:
-    """Simple scaling: one change, then nothing until what it began is over and has cooled down."""
+    """Simple scaling: one change, then nothing by any such policy until what it began is over and has cooled down."""
 
     open: Mapping[str, str] = {}
 
-    def __init__(self, policy: Mapping[str, Any], group: Group) -> None:
+    def __init__(self, policy: Mapping[str, Any], group: Group, cooling_down: _CoolingDown) -> None:
         self._group = group
+        self._cooling_down = cooling_down
         self._change = int(policy["ScalingAdjustment"])
         self._kind = policy["AdjustmentType"]
         self._least = int(policy.get("MinAdjustmentMagnitude", policy.get("MinAdjustmentStep", 0)))
         self._cooldown = int(policy.get("Cooldown", group.cooldown))
-        self._acted: int | None = None
 
     def wants(self, now: int, desired: int, seen: Seen, reading: PolicyReading) -> int | None:
-        group = self._group
-        if self._acted is not None:
+        group, acted = self._group, self._cooling_down.since
+        # Of several that act within the same minute the largest capacity wins, as with any policies.
+        if acted is not None and acted != now:
             busy = len(group.in_service) != desired or len(group.members) != len(group.in_service)
-            if busy or now - max(self._acted, group.last_activity) < self._cooldown:
+            if busy or now - max(acted, group.last_activity) < self._cooling_down.seconds:
                 return None
         if self._kind == _EXACT:
             size = self._change
         else:
             size = desired + adjustment(self._kind, self._change, desired, self._least)
         if min(max(size, group.minimum), group.maximum) != desired:
-            self._acted = now
+            self._cooling_down.since, self._cooling_down.seconds = now, self._cooldown
         return size
 
 

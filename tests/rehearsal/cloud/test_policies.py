@@ -258,6 +258,37 @@ def test_simple_scaling_waits_for_what_it_began_and_then_for_its_cooldown() -> N
     assert pauses == {5}, "one minute until it is launched, one until it serves, and three"
 
 
+def test_cooldown_of_a_simple_policy_holds_up_every_other_one() -> None:
+    """The group waits, for as long as the policy says that acted: not for its own kind alone."""
+
+    def simple(change: int, cooldown: int) -> Body:
+        return policy("SimpleScaling", AdjustmentType="ChangeInCapacity", ScalingAdjustment=change, Cooldown=cooldown)
+
+    scaled = _Scaled({"Out": simple(1, 300), "In": simple(-1, 60)}, size=2)
+    assert scaled.act("Out", 1.0) == 3
+    served = scaled.group.now // MINUTE + 1
+    while scaled.act("In", 1.0) == 3:
+        pass
+    assert scaled.group.now // MINUTE - served == 6, "five minutes of the policy that acted, and the minute of the act"
+
+    taken_out = scaled.group.now // MINUTE
+    while scaled.act("Out", 1.0) == 2:
+        pass
+    assert scaled.group.now // MINUTE - taken_out == 3, "gone after one minute, one of cooldown, and that of the act"
+
+
+def test_cooldown_begins_when_the_last_termination_is_over() -> None:
+    """An act, ten minutes in the hook, one until it is gone, and only then the three of the cooldown."""
+    down = policy("SimpleScaling", AdjustmentType="ChangeInCapacity", ScalingAdjustment=-1, Cooldown=180)
+    scaled = _Scaled({"P": down}, size=5, LifecycleHookSpecificationList=[hook("Drain", heartbeat=600)])
+    changes = []
+    for _ in range(40):
+        before = scaled.group.desired
+        if scaled.act("P", 1.0) != before:
+            changes.append(scaled.group.now // MINUTE)
+    assert {later - earlier for earlier, later in pairwise(changes)} == {15}
+
+
 # Target tracking
 
 
