@@ -206,6 +206,8 @@ class _Step(_Warming):
         change = int(step["ScalingAdjustment"])
         if self._kind == _EXACT:
             return change if change > desired else self._lowered(now, desired, change)
+        if change == 0:
+            return desired
         current = self._warm(now)
         if change > 0:
             return max(desired, current + self._adjustment(change, current, reading))
@@ -286,7 +288,7 @@ def adjustment(kind: str, change: int, capacity: int, least: int) -> int:
 
     A percentage rounds towards zero, but what is less than one instance is one; ``least`` is its smallest change.
     """
-    if kind != _PERCENT:
+    if kind != _PERCENT or change == 0:
         return change
     exact = capacity * change / 100
     if exact == 0:

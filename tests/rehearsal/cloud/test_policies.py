@@ -289,6 +289,16 @@ def test_cooldown_begins_when_the_last_termination_is_over() -> None:
     assert {later - earlier for earlier, later in pairwise(changes)} == {15}
 
 
+@pytest.mark.parametrize("kind", ["ChangeInCapacity", "PercentChangeInCapacity"])
+def test_step_that_changes_nothing_leaves_what_cannot_be_had_desired(kind: str) -> None:
+    least: dict[str, Any] = {"MinAdjustmentMagnitude": 2} if kind.startswith("Percent") else {}
+    scaled = _Scaled({"P": _step(_always(0), kind=kind, EstimatedInstanceWarmup=0, **least)}, size=2)
+    scaled.group.capacity = 2
+    scaled.group.set_desired(5)
+    run(scaled.group, 5)
+    assert scaled.act("P", 1.0, minutes=3) == 5
+
+
 # Target tracking
 
 
