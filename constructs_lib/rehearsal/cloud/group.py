@@ -272,7 +272,7 @@ class Group:
             self._move_on(instance)
         self._replace_unhealthy()
         lifetime = int(self._properties.get("MaxInstanceLifetime", 0))
-        if lifetime:
+        if lifetime and "Terminate" not in self.suspended:
             self._replacements.retire(lifetime, self._launches_first)
         if "Launch" not in self.suspended:
             self._launches.fill()
@@ -346,7 +346,7 @@ class Group:
             self.note(f"Launching a new EC2 instance: {instance.id}", SHORT_OF_DESIRED, "Successful", instance.launched)
 
     def _replace_unhealthy(self) -> None:
-        if {"HealthCheck", "ReplaceUnhealthy"} & self.suspended:
+        if {"HealthCheck", "ReplaceUnhealthy", "Terminate"} & self.suspended:
             return
         for instance in self.members:
             if not instance.healthy and instance.state == "InService":

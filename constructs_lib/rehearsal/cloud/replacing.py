@@ -86,6 +86,8 @@ class Replacements:
 
     def _settle(self, ahead: _Ahead) -> None:
         old_is_gone = ahead.old is not None and not ahead.old.counts
+        if "Terminate" in self._group.suspended and ahead.new.state == "InService" and not old_is_gone:
+            return  # The group stays that much larger until it may terminate again.
         if ahead.new.state == "InService" or not ahead.new.counts or old_is_gone:
             self._under_way.remove(ahead)
         if ahead.new.state != "InService" or old_is_gone:

@@ -71,6 +71,68 @@ def test_suspended_health_check_replaces_nobody(process: str) -> None:
     assert group.endings == []
 
 
+def test_unhealthy_member_waits_while_nothing_is_terminated_and_is_then_replaced_at_once() -> None:
+    """Terminate is what ReplaceUnhealthy needs ("How suspended processes affect other processes")."""
+    group = started(1)
+    group.suspended.add("Terminate")
+    group.members[0].healthy = False
+    run(group, 10)
+    assert group.endings == []
+
+    group.suspended.clear()
+    run(group, 1)
+    assert [ending.cause for ending in group.endings] == ["unhealthy"]
+
+
+def test_unhealthy_member_ends_and_is_not_replaced_while_nothing_is_launched() -> None:
+    group = started(2)
+    group.suspended.add("Launch")
+    group.members[0].healthy = False
+    run(group, 10)
+    assert len(group.members) == 1
+
+    group.suspended.clear()
+    run(group, 4)
+    assert len(group.in_service) == 2
+
+
+def test_rebalancing_launches_and_ends_nobody_while_nothing_is_terminated() -> None:
+    """The group stays beyond its maximum, by no more than it may, until it may terminate again."""
+    group = _uneven()
+    before = len(group.alive)
+    group.suspended.add("Terminate")
+    run(group, 30)
+    assert [ending.cause for ending in group.endings if ending.cause == "rebalancing"] == []
+    assert len(group.in_service) == before + 1
+
+    group.suspended.clear()
+    run(group, 2)
+    assert len(group.alive) == before
+    assert not group.is_uneven
+
+
+def test_risk_of_a_reclaim_launches_and_ends_nobody_while_nothing_is_terminated() -> None:
+    group = started(2, maximum=2, CapacityRebalance=True)
+    group.suspended.add("Terminate")
+    group.warn(group.in_service[0].id)
+    run(group, 30)
+    assert (group.endings, len(group.in_service)) == ([], 3)
+
+
+@pytest.mark.parametrize("least", [0, 100])
+def test_lifetime_that_is_over_waits_while_nothing_is_terminated(least: int) -> None:
+    policy = {"MinHealthyPercentage": least, "MaxHealthyPercentage": 100 + least // 10}
+    group = started(1, MaxInstanceLifetime=86_400, InstanceMaintenancePolicy=policy)
+    group.suspended.add("Terminate")
+    run(group, DAY + 30)
+    assert (group.endings, len(group.everyone)) == ([], 1)
+
+    group.suspended.clear()
+    run(group, 10)
+    assert [ending.cause for ending in group.endings] == ["maximum instance lifetime"]
+    assert len(group.in_service) == 1
+
+
 def test_rebalancing_launches_first_beyond_the_maximum_by_one() -> None:
     group = _uneven()
     run(group, 1)
