@@ -28,21 +28,28 @@ def _of_group(group: Group) -> dict[str, int]:
     states = Counter(instance.state for instance in members)
     in_service = states["InService"]
     pending = states["Pending"] + states["Pending:Wait"]
+    counts = {
+        "InService": in_service,
+        "Pending": pending,
+        "Standby": 0,
+        "Terminating": len(members) - in_service - pending,
+        "TerminatingRetained": 0,
+        "Total": len(members),
+    }
     return {
         "GroupMinSize": group.minimum,
         "GroupMaxSize": group.maximum,
         "GroupDesiredCapacity": group.desired,
-        "GroupInServiceInstances": in_service,
-        "GroupPendingInstances": pending,
-        "GroupStandbyInstances": 0,
-        "GroupTerminatingInstances": len(members) - in_service - pending,
-        "GroupTotalInstances": len(members),
+        **{f"Group{state}Instances": count for state, count in counts.items()},
+        # No instance weighs more than another.
+        **{f"Group{state}Capacity": count for state, count in counts.items()},
     }
 
 
 def _of_pool(group: Group, pool: WarmPool, members: int) -> dict[str, int]:
     size, there, warmed = pool.size(group.desired, group.maximum), len(pool.waiting), len(pool.warmed)
     return {
+        "WarmPoolMinSize": pool.minimum,
         "WarmPoolDesiredCapacity": size,
         "WarmPoolWarmedCapacity": warmed,
         "WarmPoolPendingCapacity": there - warmed,

@@ -7,7 +7,7 @@ import pytest
 from constructs_lib.rehearsal.cloud.group import Boot, Group, Instance
 from constructs_lib.rehearsal.cloud.purchasing import Purchasing
 from constructs_lib.rehearsal.cloud.retries import TRIES_AGAIN
-from tests.rehearsal.cloud.groups import DAY, HOUR, MINUTE, make_group, run, started
+from tests.rehearsal.cloud.groups import DAY, HOUR, MINUTE, hook, make_group, run, started
 
 
 def _failed(group: Group) -> list[int]:
@@ -229,3 +229,15 @@ def test_ended_instances_are_kept_for_the_record_and_looked_at_no_more() -> None
         run(group, 3)
     assert len(group.everyone) == len(group.gone) == 100
     assert group.members == group.alive == []
+
+
+def test_group_tells_its_instances_in_capacity_too_and_that_it_retains_none() -> None:
+    """All that "Group metrics" of the guide lists; instances that all weigh one are as many units of capacity."""
+    group = started(3, MetricsCollection=[{"Granularity": "1Minute"}], LifecycleHookSpecificationList=[hook("Drain")])
+    group.set_desired(4)
+    group.terminate(group.in_service[0].id, decrement=False)
+    run(group, 1)
+    metrics = group.metrics()
+    states = {"InService": 2, "Pending": 2, "Standby": 0, "Terminating": 1, "TerminatingRetained": 0, "Total": 5}
+    for state, count in states.items():
+        assert metrics[f"Group{state}Instances"] == metrics[f"Group{state}Capacity"] == count

@@ -150,7 +150,7 @@ def test_pool_is_told_of_in_the_metrics_of_the_group() -> None:
     group.set_desired(1)
     run(group, 5)
     values = group.metrics()
-    assert (values["WarmPoolWarmedCapacity"], values["WarmPoolDesiredCapacity"]) == (1, 1)
+    assert (values["WarmPoolMinSize"], values["WarmPoolWarmedCapacity"], values["WarmPoolDesiredCapacity"]) == (1, 1, 1)
     assert values["GroupAndWarmPoolTotalCapacity"] == 2
     assert values["GroupTotalInstances"] == 1
 
