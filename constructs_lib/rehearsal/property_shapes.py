@@ -49,6 +49,7 @@ _LAUNCH: dict[str, Shape] = {
     "InstanceType": name,
     "InstanceMarketOptions": entries(MarketType=text),
     "InstanceRequirements": _REQUIREMENTS,
+    "Monitoring": entries(Enabled=truth),
     "TagSpecifications": list_of(entries(ResourceType=text, Tags=_TAGS)),
     "UserData": text,
 }
@@ -105,7 +106,7 @@ SHAPES: Mapping[str, Mapping[str, Shape]] = {
         "Tags": list_of(entries(Key=text, Value=text, PropagateAtLaunch=truth)),
         "VPCZoneIdentifier": one_or_list_of(text),
     },
-    "AWS::AutoScaling::LaunchConfiguration": {**_LAUNCH, "LaunchConfigurationName": text},
+    "AWS::AutoScaling::LaunchConfiguration": {**_LAUNCH, "InstanceMonitoring": truth, "LaunchConfigurationName": text},
     "AWS::AutoScaling::LifecycleHook": _HOOK,
     "AWS::AutoScaling::ScalingPolicy": {
         "AdjustmentType": one_of("ChangeInCapacity", "ExactCapacity", "PercentChangeInCapacity"),

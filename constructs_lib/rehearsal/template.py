@@ -18,6 +18,7 @@ from constructs_lib.rehearsal.cloud.not_played import (
     notes_on_events,
     notes_on_group,
     notes_on_launch,
+    notes_on_monitoring,
     notes_on_mute_rules,
 )
 from constructs_lib.rehearsal.cloud.purchasing import Purchasing, read_purchasing
@@ -262,7 +263,11 @@ class Template:
             self._note(note)
         alarms = {name: Alarm.from_properties(name, properties) for name, properties in found.items()}
         types = {name: str(resource["Type"]) for name, resource in self.body["Resources"].items()}
-        for note in notes_on_actions(alarms.values(), types):
+        detailed = "LaunchConfigurationName" in self.properties(self.fleet)
+        for note in (
+            *notes_on_actions(alarms.values(), types),
+            *notes_on_monitoring(alarms.values(), self.launch_settings(), detailed=detailed),
+        ):
             self._note(note)
         return alarms
 

@@ -20,6 +20,8 @@ _TAKE_ACTIONS = (
     "Custom::",
 )
 """How the types begin of what an alarm can be told to act on."""
+_BASIC_MONITORING = 300
+"""Seconds from one point of EC2's metrics to the next one, unless detailed monitoring is paid for."""
 _LOAD_BALANCING = ("LoadBalancerNames", "TargetGroupARNs", "TrafficSources")
 
 
@@ -45,6 +47,18 @@ def notes_on_actions(alarms: Iterable[Alarm], types: Mapping[str, str]) -> Itera
             kind = types.get(target.partition(".")[0])
             if kind is not None and not kind.startswith(_TAKE_ACTIONS):
                 yield f"{alarm.name}: its action {target} does nothing: an {kind} takes none"
+
+
+def notes_on_monitoring(alarms: Iterable[Alarm], launch: Mapping[str, Any], *, detailed: bool) -> Iterator[str]:
+    """Say which alarms look at EC2's metrics more often than they come.
+
+    ``launch`` are the resolved settings of the launch template or configuration, and ``detailed`` is whether EC2
+    measures each minute where they do not say it.
+    """
+    said = launch.get("InstanceMonitoring", launch.get("Monitoring", {}).get("Enabled", detailed))
+    for alarm in alarms:
+        if not is_true(said) and alarm.period < _BASIC_MONITORING and any(key[0] == "AWS/EC2" for key in alarm.metrics):
+            yield f"{alarm.name}: EC2 measures every five minutes without detailed monitoring; here it does each minute"
 
 
 def notes_on_mute_rules(rules: Iterable[str]) -> Iterator[str]:
