@@ -130,7 +130,7 @@ def _read(
     for state, key in _EFFECTS.items():
         targets = tuple(str(target) for target in properties.get(key, ()))
         for target in targets:
-            if target in policies or any(part in target for part in _REFUSED):
+            if target.removesuffix(".Arn") in policies or any(part in target for part in _REFUSED):
                 rule = "be functions, topics or Systems Manager's actions"
                 cure = "CloudWatch refuses actions of Auto Scaling and EC2 for composite alarms"
                 raise ArgumentError(complaint(name, key, rule, target, cure))

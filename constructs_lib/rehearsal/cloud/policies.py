@@ -115,8 +115,8 @@ class PolicyRunner:
         self._minute = _Minute(-1, group.desired, None, group.desired)
 
     def knows(self, target: str) -> bool:
-        """Return whether an alarm's target is a scaling policy."""
-        return target in self._policies
+        """Return whether an alarm's target is a scaling policy: what Ref gives of it, or GetAtt of its ARN."""
+        return target.removesuffix(".Arn") in self._policies
 
     def run(self, target: str, now: int, seen: Seen) -> None:
         """Let a policy act on what its alarm saw; where none of its steps matches nothing changes, without an error."""
@@ -124,7 +124,7 @@ class PolicyRunner:
             return
         if self._minute.at != now or self._minute.settled != self._group.desired:
             self._minute = _Minute(now, self._group.desired, None, self._group.desired)
-        minute = self._minute
+        minute, target = self._minute, target.removesuffix(".Arn")
         policy = self._policies[target]
         size = policy.wants(now, minute.before, seen, self._reading)
         for question, doubt in policy.open.items():

@@ -90,7 +90,12 @@ def test_actions_that_are_not_enabled_do_not_run(enabled: object) -> None:
 
 @pytest.mark.parametrize(
     "action",
-    ["Policy", "arn:aws:autoscaling:us-east-1:111122223333:scalingPolicy:x", "arn:aws:automate:us-east-1:ec2:stop"],
+    [
+        "Policy",
+        "Policy.Arn",
+        "arn:aws:autoscaling:us-east-1:111122223333:scalingPolicy:x",
+        "arn:aws:automate:us-east-1:ec2:stop",
+    ],
 )
 def test_action_of_auto_scaling_or_ec2_is_refused_as_by_cloudwatch(action: str) -> None:
     with pytest.raises(ArgumentError, match="Any: AlarmActions must be functions, topics"):

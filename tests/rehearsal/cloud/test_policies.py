@@ -115,8 +115,11 @@ def test_value_on_the_threshold_belongs_to_the_step_on_the_side_of_the_breach(fr
     assert scaled.group.desired == becomes
 
 
+@pytest.mark.parametrize("action", [{"Ref": "Down"}, {"Fn::GetAtt": ["Down", "Arn"]}, {"Fn::Sub": "${Down.Arn}"}])
 @pytest.mark.parametrize("comparison", ["LessThanOrEqualToThreshold", "GreaterThanOrEqualToThreshold"])
-def test_alarm_on_its_threshold_releases_by_the_step_that_ends_there_if_it_breaches_below(comparison: str) -> None:
+def test_alarm_on_its_threshold_releases_by_the_step_that_ends_there_if_it_breaches_below(
+    comparison: str, action: Body
+) -> None:
     more = {
         "Down": _step(_always(0, out=False), kind="ExactCapacity"),
         "Quiet": resource(
@@ -129,7 +132,7 @@ def test_alarm_on_its_threshold_releases_by_the_step_that_ends_there_if_it_breac
             EvaluationPeriods=1,
             Threshold=0,
             ComparisonOperator=comparison,
-            AlarmActions=[{"Ref": "Down"}],
+            AlarmActions=[action],
         ),
     }
     metrics = [{"Granularity": "1Minute"}]
