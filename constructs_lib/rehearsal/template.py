@@ -18,6 +18,7 @@ from constructs_lib.rehearsal.cloud.not_played import (
     notes_on_events,
     notes_on_group,
     notes_on_launch,
+    notes_on_metrics,
     notes_on_monitoring,
     notes_on_mute_rules,
 )
@@ -266,6 +267,7 @@ class Template:
         detailed = "LaunchConfigurationName" in self.properties(self.fleet)
         for note in (
             *notes_on_actions(alarms.values(), types),
+            *notes_on_metrics(alarms.values()),
             *notes_on_monitoring(alarms.values(), self.launch_settings(), detailed=detailed),
         ):
             self._note(note)

@@ -20,6 +20,11 @@ _TAKE_ACTIONS = (
     "Custom::",
 )
 """How the types begin of what an alarm can be told to act on."""
+_PLAYED = {
+    "AWS/EC2": {"CPUUtilization"},
+    "AWS/SQS": {f"ApproximateNumberOfMessages{which}" for which in ("Visible", "NotVisible", "Delayed")},
+}
+"""The metrics that are played of those that a service publishes by itself."""
 _BASIC_MONITORING = 300
 """Seconds from one point of EC2's metrics to the next one, unless detailed monitoring is paid for."""
 _LOAD_BALANCING = ("LoadBalancerNames", "TargetGroupARNs", "TrafficSources")
@@ -47,6 +52,14 @@ def notes_on_actions(alarms: Iterable[Alarm], types: Mapping[str, str]) -> Itera
             kind = types.get(target.partition(".")[0])
             if kind is not None and not kind.startswith(_TAKE_ACTIONS):
                 yield f"{alarm.name}: its action {target} does nothing: an {kind} takes none"
+
+
+def notes_on_metrics(alarms: Iterable[Alarm]) -> Iterator[str]:
+    """Say which alarms ask for a metric that AWS publishes, and the rehearsal does not."""
+    for alarm in alarms:
+        for namespace, metric, _ in alarm.metrics:
+            if metric not in _PLAYED.get(namespace, {metric}):
+                yield f"{alarm.name}: {namespace} {metric} is not played: the alarm sees no data of it"
 
 
 def notes_on_monitoring(alarms: Iterable[Alarm], launch: Mapping[str, Any], *, detailed: bool) -> Iterator[str]:
