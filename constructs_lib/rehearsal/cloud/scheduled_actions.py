@@ -6,8 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from constructs_lib.errors import ArgumentError
 from constructs_lib.rehearsal.cloud.calendar import Cron, read_cron, read_moment
 from constructs_lib.rehearsal.cloud.group import Group
+from constructs_lib.validation import complaint
 
 RUNS_LATE = "how late a scheduled action runs"
 """Within seconds as a rule, and up to two minutes after it is due ("Scheduled scaling")."""
@@ -46,9 +48,13 @@ def read_action(id: str, properties: Mapping[str, Any]) -> ScheduledAction:
     """Return the action of resolved ``AWS::AutoScaling::ScheduledAction`` properties.
 
     Start and end are in UTC whatever the time zone of the recurrence.
+
+    Raises:
+        ArgumentError: sizes that exclude each other, or a time that cannot be read.
     """
     sizes = [properties.get(name) for name in ("MinSize", "MaxSize", "DesiredCapacity")]
     minimum, maximum, desired = (None if size is None else int(size) for size in sizes)
+    _check_sizes(id, minimum, maximum, desired)
     start, end = (properties.get(name) for name in ("StartTime", "EndTime"))
     recurrence = properties.get("Recurrence")
     return ScheduledAction(
@@ -60,6 +66,17 @@ def read_action(id: str, properties: Mapping[str, Any]) -> ScheduledAction:
         None if end is None else read_moment(id, end),
         None if recurrence is None else read_cron(id, recurrence, properties.get("TimeZone")),
     )
+
+
+def _check_sizes(id: str, minimum: int | None, maximum: int | None, desired: int | None) -> None:
+    cure = "Auto Scaling refuses it"
+    least = 0 if minimum is None else minimum
+    if maximum is not None and maximum < least:
+        raise ArgumentError(complaint(id, "MaxSize", f"be at least MinSize, which is {least}", maximum, cure))
+    if desired is not None and desired < least:
+        raise ArgumentError(complaint(id, "DesiredCapacity", f"be at least MinSize, which is {least}", desired, cure))
+    if desired is not None and maximum is not None and desired > maximum:
+        raise ArgumentError(complaint(id, "DesiredCapacity", f"be at most MaxSize, which is {maximum}", desired, cure))
 
 
 class ScheduledActions:

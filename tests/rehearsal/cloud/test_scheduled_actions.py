@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
+from constructs_lib.errors import ArgumentError
 from constructs_lib.rehearsal.cloud.group import Group
 from constructs_lib.rehearsal.cloud.scheduled_actions import RUNS_LATE, ScheduledActions, read_action
 from tests.rehearsal.cloud.groups import MINUTE, make_group
@@ -109,6 +112,20 @@ def test_sizes_change_together_and_desired_stays_within_them() -> None:
     actions = _actions(group, {"Recurrence": "0 1 * * *", "MinSize": "0", "MaxSize": "4"})
     _play(group, actions, hours=2)
     assert (group.minimum, group.maximum, group.desired) == (0, 4, 4)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "said"),
+    [
+        ({"MinSize": 2, "MaxSize": 0, "DesiredCapacity": 2}, "MaxSize must be at least MinSize, which is 2"),
+        ({"MinSize": 2, "DesiredCapacity": 0}, "DesiredCapacity must be at least MinSize, which is 2"),
+        ({"MaxSize": 4, "DesiredCapacity": 5}, "DesiredCapacity must be at most MaxSize, which is 4"),
+    ],
+)
+def test_action_whose_sizes_exclude_each_other_is_refused_as_by_auto_scaling(sizes: dict[str, int], said: str) -> None:
+    """buildkite/terraform-buildkite-elastic-ci-stack-for-aws#139: a ValidationError when the action is put."""
+    with pytest.raises(ArgumentError, match=f"Nightly: {said}"):
+        read_action("Nightly", {"Recurrence": "0 1 * * *", **sizes})
 
 
 def test_action_may_be_up_to_two_minutes_late() -> None:
