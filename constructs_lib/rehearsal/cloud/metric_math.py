@@ -104,7 +104,9 @@ def read(text: str) -> Expression:
     try:
         reader = _Reader()
         evaluation = reader.visit(ast.parse("".join(parts).strip(), mode="eval").body)
-    except (SyntaxError, OverflowError, RecursionError, UnsupportedExpression) as error:
+    except (SyntaxError, OverflowError, RecursionError) as error:
+        raise UnsupportedExpression(f"{text}: it cannot be read as metric math") from error
+    except UnsupportedExpression as error:
         raise UnsupportedExpression(f"{text}: {error}") from error
     return Expression(text, frozenset(reader.ids), frozenset(reader.functions), frozenset(reader.open), evaluation)
 

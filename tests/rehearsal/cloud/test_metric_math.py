@@ -74,6 +74,12 @@ def test_time_functions_have_a_point_everywhere_and_are_in_utc() -> None:
     assert list(evaluate("IF(HOUR(a) >= 8 AND DAY(a) < 6, a + 5, 100)", context).values()) == [0, 0, 100, 100]
 
 
+@pytest.mark.parametrize("expression", ["IF(NOT a, 1, 0)", "(a + 1", "a b", "a +", ""])
+def test_what_is_no_expression_is_told_without_the_words_of_another_language(expression: str) -> None:
+    with pytest.raises(UnsupportedExpression, match=r"^[^<>]*: it cannot be read as metric math$"):
+        read(expression)
+
+
 def test_id_may_be_a_word_of_python() -> None:
     assert evaluate("in + is", Context({"in": {0: 1.0}, "is": {0: 2.0}}, _GRID)) == {0: 3.0}
 
