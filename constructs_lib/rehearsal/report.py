@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from constructs_lib.catalog import known_types
 from constructs_lib.plain_text import several
 from constructs_lib.rehearsal.cost import Cost
 from constructs_lib.rehearsal.energy import Energy
@@ -127,6 +128,12 @@ class Rehearsal:
             found.append(
                 "No instance was ever launched: nothing that was played raises the group's capacity for "
                 f"{several(figures.unfinished, 'job')}."
+            )
+        strange = sorted({each.instance_type for each in record.instances} - known_types().keys() - {""})
+        if strange:
+            found.append(
+                f"The catalogue of accelerated types does not have {', '.join(strange)}: an instance was played with "
+                "one accelerator."
             )
         left = sum(each.ended_s is None and each.cause != PREPARED for each in record.instances)
         if left > record.minimum:

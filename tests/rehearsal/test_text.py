@@ -63,6 +63,17 @@ def test_what_matters_most_comes_first() -> None:
     assert rehearsal(cut_off()).remarks[-1].startswith("Work was cut off or left undone")
 
 
+def test_a_type_that_is_not_in_the_catalogue_is_remarked_on() -> None:
+    """A name that is written wrongly is played all the same, and nobody reads notes."""
+    run = two_jobs()
+    for each in run.instances:
+        each.instance_type = "g6.xlargo"
+    (remark,) = rehearsal(run).remarks
+    assert remark == (
+        "The catalogue of accelerated types does not have g6.xlargo: an instance was played with one accelerator."
+    )
+
+
 def test_what_a_terminal_would_obey_is_written_out() -> None:
     run = two_jobs()
     run.fleet = "Fleet\x1b[2J"
