@@ -70,13 +70,34 @@ def test_a_list_that_is_the_default_of_a_parameter_is_told_as_such() -> None:
     assert len(found) == 2
 
 
-def test_what_stops_an_instance_by_its_id_is_told_as_that() -> None:
-    nights = {"Name": "AWS-StopEC2Instance", "Targets": [{"Key": "ParameterValues", "Values": [{"Ref": "Box"}]}]}
-    checked_one = checked(
-        template(
-            Box={"Type": "EC2::Instance", "Properties": {"InstanceType": "g6.xlarge"}},
-            Nights={"Type": "SSM::Association", "Properties": nights},
-        ),
-        "no-idle-release",
+def _stopping(**more: Any) -> list[tuple[str, str]]:
+    """Of which machine nobody can tell whether it is stopped, and why, or that it is not: of two, one beside more."""
+    machine = {"Type": "EC2::Instance", "Properties": {"InstanceType": "g6.xlarge"}}
+    report = checked(template(Box=machine, Other=machine, **more), "no-idle-release")
+    found = [(each.resource, "found") for each in report.findings]
+    return sorted([*found, *((each.resource, each.reason) for each in report.not_judged)])
+
+
+def test_what_stops_a_machine_by_its_id_is_told_as_that_and_stops_no_other() -> None:
+    told = [("Box", "Nights refers to it and may change it"), ("Other", "found")]
+    by_id = {"Targets": [{"Key": "ParameterValues", "Values": [{"Ref": "Box"}]}]}
+    assert (
+        _stopping(Nights={"Type": "SSM::Association", "Properties": {"Name": "AWS-StopEC2Instance", **by_id}}) == told
     )
-    assert [each.reason for each in checked_one.not_judged] == ["Nights refers to it and may change it"]
+
+    target = {"ResourceType": "INSTANCE", "Targets": [{"Key": "InstanceIds", "Values": [{"Ref": "Box"}]}]}
+    task = {
+        "TaskArn": "AWS-StopEC2Instance",
+        "Targets": [{"Key": "WindowTargetIds", "Values": [{"Ref": "Chosen"}]}],
+    }
+    window = {
+        "Chosen": {"Type": "SSM::MaintenanceWindowTarget", "Properties": target},
+        "Nights": {"Type": "SSM::MaintenanceWindowTask", "Properties": task},
+    }
+    assert _stopping(**window) == told
+
+
+def test_what_stops_machines_by_a_tag_may_stop_each() -> None:
+    by_tag = {"Name": "AWS-StopEC2Instance", "Targets": [{"Key": "tag:team", "Values": ["vision"]}]}
+    reason = "Nights may stop it, if it has the tags that are looked for"
+    assert _stopping(Nights={"Type": "SSM::Association", "Properties": by_tag}) == [("Box", reason), ("Other", reason)]

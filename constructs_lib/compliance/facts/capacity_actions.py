@@ -50,6 +50,7 @@ _SWITCHES_ITSELF_OFF = re.compile(
     r"terminate-instance-in-auto-scaling-group|StopInstances|TerminateInstances|"
     r"Stop-Computer|Stop-EC2Instance|Remove-EC2Instance|Set-ASDesiredCapacity)\b"
 )
+_WINDOW_TARGET = "AWS::SSM::MaintenanceWindowTarget"
 _RUN_DOCUMENTS = (
     "AWS::SSM::Association",
     "AWS::SSM::MaintenanceWindowTask",
@@ -316,11 +317,14 @@ def _role_ends_instance(instance: Resource) -> bool:
 
 
 def _document_may_end(instance: Resource) -> bool:
-    """What Systems Manager runs on machines of a tag, or a group, refers to none of them."""
+    """Systems Manager runs documents on the instances that it is given, or on those with a tag."""
     for each in instance.deployment.resources(*_RUN_DOCUMENTS):
-        if instance in each.uses():
-            continue  # Whatever refers to it is told of last.
-        if _ENDS_BY_ITS_NAME.search(str(each.written.get("Properties"))):
+        if not _ENDS_BY_ITS_NAME.search(str(each.written.get("Properties"))):
+            continue
+        given = {used for one in (each, *each.uses(_WINDOW_TARGET)) for used in one.uses(INSTANCE)}
+        if instance in given:
+            raise NotKnown(instance, f"{each.id} refers to it and may change it")
+        if not given:
             raise NotKnown(instance, f"{each.id} may stop it, if it has the tags that are looked for")
     return False
 
