@@ -188,7 +188,7 @@ def _may_be_measured(launch: Launch, start: Start) -> NotKnown | None:
         programs = _programs(each.commands, may_publish=may_publish)
         program = next((name for name in programs if not (agent_is_known and name == _AGENT)), None)
         if program is not None:
-            return each.value.not_known(f"what the boot script fetches or starts may measure them ({program})")
+            return each.value.not_known(f"what the boot script fetches, starts or joins may measure them ({program})")
     image = launch.setting("ImageId")
     name = _public_image(image)
     if name is None:
