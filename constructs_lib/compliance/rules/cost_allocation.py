@@ -134,6 +134,10 @@ def _says_who_pays(subject: Launch | Itself) -> Iterator[Broken]:
         return
     if deployment.unread:
         raise NotKnown(owner, f"{deployment.unread[0]} may add tags or a budget")
+    # Who launches by this template, as far as anybody can tell.
+    users = owner.users(GROUP, INSTANCE, FLEET, SPOT_FLEET, BATCH, NODE_GROUP) if owner.type == LAUNCH_TEMPLATE else []
+    if users:
+        raise NotKnown(owner, f"{users[0].id} refers to it, and may tag what it launches")
     place = _place_for_tags(subject) if isinstance(subject, Launch) else owner.properties.at("Tags")
     how = _how_to_tag(subject) if isinstance(subject, Launch) else ""
     yield place.broken(

@@ -321,6 +321,8 @@ CASES = (
         ),
         unknown=(
             _GIVEN | group(properties={"Tags": {"Ref": "Given"}}),
+            # What is included may be the policy that launches, and the tags.
+            group(properties={"Fn::Transform": {"Name": "AWS::Include", "Parameters": {"Location": "s3://b/t.yaml"}}}),
             # A macro may tag whatever it finds.
             {"Transform": "House"} | group(),
         ),
