@@ -166,10 +166,10 @@ def _outcome(chosen: argparse.Namespace) -> Outcome:
 
 
 def _standard_input() -> str:
-    if isinstance(sys.stdin, io.TextIOWrapper):
-        sys.stdin.reconfigure(encoding="utf-8", errors="strict")
     from constructs_lib.template.assembly import read_all
 
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        sys.stdin.reconfigure(encoding="utf-8", errors="strict")
     return read_all(sys.stdin, _STANDARD)
 
 

@@ -41,8 +41,9 @@ def out_of_sight(deployment: Deployment) -> Iterator[NotKnown]:
         yield NotKnown(each.owner, _how_to_ask(each))
     yield from _not_at_hand(deployment)
     for stack in deployment.stacks:
-        yield from _malformed(stack)
-        yield from _without_their_condition(stack)
+        if not (stack.unread or stack.included):  # What is not read may make resources of it, or have more conditions.
+            yield from _malformed(stack)
+            yield from _without_their_condition(stack)
         for key in stack.source.repeated:
             place = _place(stack, key)
             if place is not None:
@@ -55,8 +56,6 @@ def out_of_sight(deployment: Deployment) -> Iterator[NotKnown]:
 
 def _malformed(stack: Stack) -> Iterator[NotKnown]:
     """What stands among the resources and is none."""
-    if stack.unread or stack.included:
-        return  # What is not read may make resources of it.
     for id, written in mapping(stack.source.content.get("Resources")).items():
         if not isinstance(written, dict) or not isinstance(written.get("Type"), str):
             yield NotKnown(Resource(stack, id, ""), "it is no object with a Type, and CloudFormation refuses it")
@@ -66,8 +65,6 @@ def _malformed(stack: Stack) -> Iterator[NotKnown]:
 
 def _without_their_condition(stack: Stack) -> Iterator[NotKnown]:
     there = mapping(stack.source.content.get("Conditions"))
-    if stack.unread or stack.included:
-        return  # What is not read may have more of them.
     for resource in stack.resources.values():
         condition = resource.written.get("Condition")
         if isinstance(condition, str) and condition not in there:

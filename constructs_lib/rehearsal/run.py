@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any, NamedTuple, Protocol
 
 from constructs_lib.catalog.prices import HOME
 from constructs_lib.rehearsal.alternatives import ALTERNATIVES, Alternative
@@ -157,8 +158,11 @@ def together(readings: Sequence[Conditions]) -> Conditions:
     return replace(usual, **changed)
 
 
-_Play = Callable[[Conditions | None, Callable[[float], None]], Record]
-"""Plays something under a reading, the usual one by default, and tells how far it is."""
+class _Play(Protocol):
+    """Plays something under a reading, and tells how far it is."""
+
+    def __call__(self, *, conditions: Conditions | None, said: Callable[[float], None]) -> Record:
+        """Play it; None is the usual reading."""
 
 
 class _Worst(NamedTuple):
@@ -213,19 +217,7 @@ class _Player:
 
     def fleet_of(self, template: Mapping[str, Any]) -> _Play:
         """How the fleet of a template is played."""
-
-        def play(conditions: Conditions | None, said: Callable[[float], None]) -> Record:
-            return simulate(
-                template,
-                self.trace,
-                fleet=self.fleet,
-                scenario=self.scenario,
-                seed=self.seed,
-                conditions=conditions,
-                said=said,
-            )
-
-        return play
+        return partial(simulate, template, self.trace, fleet=self.fleet, scenario=self.scenario, seed=self.seed)
 
     def worst(self, what: str, play: _Play) -> _Worst:
         """Play something, and again where another reading of what AWS leaves open could have mattered.
@@ -234,7 +226,7 @@ class _Player:
         that made them so. The worst record counts: most jobs cut off, then most left undone, then most paid, then the
         longest waits.
         """
-        first = play(None, self.progress.begin(what))
+        first = play(conditions=None, said=self.progress.begin(what))
         readings = other_readings(first.doubts)
         self.progress.extend(len(readings))
         runs = [(Conditions(), first), *((each, self._again(what, play, each)) for each in readings)]
@@ -249,22 +241,11 @@ class _Player:
         return _Worst(replace(worst, doubts=doubts), conditions, said)
 
     def _again(self, what: str, play: _Play, conditions: Conditions) -> Record:
-        return play(conditions, self.progress.begin(f"{what}, read another way"))
+        return play(conditions=conditions, said=self.progress.begin(f"{what}, read another way"))
 
     def alternative(self, each: Alternative, template: Mapping[str, Any], like: Record) -> Way:
         """Play one of the usual alternatives."""
-
-        def play(conditions: Conditions | None, said: Callable[[float], None]) -> Record:
-            return each.run(
-                template,
-                self.trace,
-                like=like,
-                scenario=self.scenario,
-                seed=self.seed,
-                conditions=conditions,
-                said=said,
-            )
-
+        play = partial(each.run, template, self.trace, like=like, scenario=self.scenario, seed=self.seed)
         return self._way(each.title, self.worst(each.title, play), each.says)
 
     def adaptive(self, template: Mapping[str, Any]) -> Way:
@@ -281,7 +262,7 @@ class _Player:
 
         def play(template: Mapping[str, Any], number: int) -> Figures:
             said = self.progress.begin(f"settings {number} of {MOST_RUNS}")
-            return self.figures(self.fleet_of(template)(fleet.conditions, said))
+            return self.figures(self.fleet_of(template)(conditions=fleet.conditions, said=said))
 
         return tune(
             tunable,

@@ -19,6 +19,7 @@ from constructs_lib.compliance.facts.roles import ROLE, SERVERLESS_FUNCTION
 from constructs_lib.compliance.facts.scalable_targets import is_lowered as is_lowered_target
 from constructs_lib.compliance.facts.scalable_targets import targets_of
 from constructs_lib.compliance.facts.scaling_policies import POLICY, TARGET_TRACKING, Policy, groups_by_name
+from constructs_lib.compliance.facts.tags import STOPPING
 from constructs_lib.compliance.values import NotKnown, Value, any_of
 from constructs_lib.template.markers import Made, markers_in
 
@@ -59,10 +60,7 @@ _RUN_DOCUMENTS = (
 _ENDS_BY_ITS_NAME = re.compile(r"stop|terminat|scheduler|shutdown", re.IGNORECASE)
 # Tags by which programs outside of the templates find what they scale, start or stop.
 _AUTOSCALER = re.compile(r"k8s\.io/cluster-autoscaler/|karpenter\.sh/|kubernetes\.io/cluster/|AmazonECSManaged")
-_STOPPED_BY_TAG = re.compile(
-    r"schedul|auto.?(?:stop|off|shut|scal|power)|office.?hours|custodian|expir|ttl|up.?time|down.?time|idle|gitlab|buildkite",
-    re.IGNORECASE,
-)
+_STOPPED_BY_TAG = re.compile(rf"{STOPPING}|ttl|idle|gitlab|buildkite", re.IGNORECASE)
 
 
 def is_lowered(owner: Resource) -> bool:

@@ -169,7 +169,7 @@ def _is_universal(arn: Value) -> bool:
 def _is_off(user: Resource) -> bool:
     """Whether it does nothing by itself: a schedule or a rule that is switched off, or what only such ones call."""
     if user.type in (_RULE, _SCHEDULE):
-        return user.properties.at("State").raw in ("DISABLED",)
+        return bool(user.properties.at("State").raw == "DISABLED")
     if user.type == _PERMISSION:
         callers = user.uses(_RULE, _SCHEDULE)
     elif user.type in _PROGRAMS:

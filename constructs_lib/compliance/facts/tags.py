@@ -14,9 +14,10 @@ from constructs_lib.compliance.values import Value, any_of
 
 _FOR_PROGRAMS = ("k8s.io/", "kubernetes.io/", "karpenter.sh/", "eks:", "aws:", "AmazonECSManaged")
 """How keys begin that programs read on the resource itself."""
+STOPPING = r"schedul|auto.?(?:stop|off|shut|scal|power)|office.?hours|custodian|expir|up.?time|down.?time"
+"""Of keys by which programs outside of the templates find what they stop or scale, without regard to case."""
 _SWITCHES = re.compile(
-    r"schedul|auto.?(?:stop|start|off|shut|scal|power)|office.?hours|custodian|expir|(?<![a-z])ttl(?![a-z])|"
-    r"up.?time|down.?time|backup|snapshot|(?<![a-z])patch|monitor|maintenance",
+    rf"{STOPPING}|auto.?start|(?<![a-z])ttl(?![a-z])|backup|snapshot|(?<![a-z])patch|monitor|maintenance",
     re.IGNORECASE,
 )
 """What programs stop, start, back up, patch or watch by."""
